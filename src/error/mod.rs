@@ -1,0 +1,65 @@
+//! What can go wrong, as data.
+//!
+//! One enum for the library, one file a room. An error says what was refused and why; the command line alone knows
+//! exit codes and remedies (`cli/exit.rs`). No message holds a payload's value, a token, or the content of a file.
+
+mod event;
+mod id;
+mod json;
+mod store;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use event::EventError;
+pub use id::IdError;
+pub use json::{JsonError, JsonFault};
+pub use store::StoreError;
+
+/// The library's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The longest diagnostic about a journal, checkpoint or lock, in characters (seed recovery-checkpoints.txt).
+pub const MAX_DIAGNOSTIC: usize = 240;
+
+/// Everything that legbook refuses or fails at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system said no: a file that can't be read, written, renamed or synced.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb ("read", "replace").
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's own error.
+        source: io::Error,
+    },
+    /// A text that is not the JSON that was asked for.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// A malformed identifier.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// An event that the envelope or the registry refuses.
+    #[error(transparent)]
+    Event(#[from] EventError),
+    /// The store can't be opened, is busy, full, damaged, or not a store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Error {
+    /// An [`Error::Io`]; use as `.map_err(Error::io("read", path))`.
+    pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(source: rusqlite::Error) -> Self {
+        Self::Store(StoreError::from(source))
+    }
+}

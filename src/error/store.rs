@@ -1,0 +1,90 @@
+//! The store as a file and as a database.
+
+use std::path::PathBuf;
+
+/// Why the store can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no store at this path.
+    #[error("there is no store at {}", path.display())]
+    Absent {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// The path holds a link, a directory, a device, or a file with a second name.
+    #[error("the store's path {} is refused: {rule}", path.display())]
+    Unsafe {
+        /// The file.
+        path: PathBuf,
+        /// The rule that it breaks.
+        rule: &'static str,
+    },
+    /// A store found by looking upwards that another user owns.
+    #[error("the store {} belongs to another user (uid {owner})", path.display())]
+    ForeignOwner {
+        /// The file.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// The file is no SQLite database.
+    #[error("{} is not an SQLite database", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is an SQLite database of another program.
+    #[error("{} is an SQLite database of another program (application id {application_id:#010x})", path.display())]
+    ForeignDatabase {
+        /// The file.
+        path: PathBuf,
+        /// What stands in its header; 0 where no program named itself.
+        application_id: i32,
+    },
+    /// The store was written by a newer legbook.
+    #[error("the store {} has schema version {found}; this legbook knows versions up to {known}", path.display())]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest version that this build knows.
+        known: i64,
+    },
+    /// Another process kept the store locked for longer than the busy timeout of 10 seconds.
+    #[error("the store is busy: another process has kept it locked for 10 seconds")]
+    Busy,
+    /// The disk is full, or the file may not grow.
+    #[error("the store cannot grow: the disk is full or a quota is reached")]
+    Full,
+    /// The store, its folder or its file system is read-only.
+    #[error("the store is read-only")]
+    ReadOnly,
+    /// SQLite found the file damaged.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+    /// A trigger of the store refused the statement: the rule's own words.
+    #[error("the store refuses this: {0}")]
+    Refused(String),
+    /// Any other error of SQLite.
+    #[error("SQLite: {0}")]
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(source: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        let rusqlite::Error::SqliteFailure(failure, message) = &source else { return Self::Sqlite(source) };
+        let said = || message.clone().unwrap_or_else(|| failure.to_string());
+        match failure.code {
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
+            ErrorCode::DiskFull => Self::Full,
+            ErrorCode::ReadOnly => Self::ReadOnly,
+            ErrorCode::DatabaseCorrupt => Self::Corrupt(said()),
+            ErrorCode::NotADatabase => Self::Corrupt("the file's header is not SQLite's".to_owned()),
+            ErrorCode::ConstraintViolation => Self::Refused(said()),
+            _ => Self::Sqlite(source),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! legbook keeps the journal of agent runs in one embedded SQLite file.
+
+#![forbid(unsafe_op_in_unsafe_fn)]
+
+pub mod clock;
+pub mod digest;
+pub mod error;
+pub mod id;
+pub mod json;
+
+pub use error::{Error, Result};

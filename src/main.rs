@@ -1,0 +1,3 @@
+//! The legbook command line.
+
+fn main() {}
