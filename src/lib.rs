@@ -7,5 +7,6 @@ pub mod digest;
 pub mod error;
 pub mod id;
 pub mod json;
+pub mod process;
 
 pub use error::{Error, Result};

@@ -1,3 +1,7 @@
 //! One binary of suites: behaviour through the public API and the real program.
 //!
 //! One file a room; vectors/ holds the inputs with right outputs, fixtures/ what a suite needs on disk.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod process;
