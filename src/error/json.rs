@@ -2,7 +2,7 @@
 
 /// A refused JSON text or value: the fault and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid JSON at byte {offset}: {fault}")]
+#[error("{}{fault}", place(*offset, *fault))]
 pub struct JsonError {
     /// Bytes of the input before the fault; 0 for a fault found while writing.
     pub offset: usize,
@@ -56,4 +56,21 @@ pub enum JsonFault {
     /// An integer outside the signed 64-bit range, in canonical event bytes.
     #[error("an integer is outside the signed 64-bit range")]
     IntegerOutOfRange,
+}
+
+impl JsonFault {
+    /// This fault at a place: bytes of the input before it.
+    pub fn at(self, offset: usize) -> JsonError {
+        JsonError { offset, fault: self }
+    }
+}
+
+/// The words before the fault. A fault of writing has no place in an input.
+fn place(offset: usize, fault: JsonFault) -> String {
+    match fault {
+        JsonFault::LoneSurrogate | JsonFault::NotCanonical | JsonFault::IntegerOutOfRange => {
+            "the JSON value can't be written: ".to_owned()
+        }
+        _ => format!("invalid JSON at byte {offset}: "),
+    }
 }

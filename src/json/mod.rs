@@ -6,6 +6,14 @@
 //!
 //! Pure: no files, no clock. Cost: linear in the input; nesting is bounded, so no input overflows the stack.
 
+mod number;
+mod parse;
+pub mod raw;
+mod token;
 mod value;
+mod write;
 
+pub use parse::{parse, parse_object, parse_unique};
+pub use raw::{Raw, RawValue};
 pub use value::{Integer, Object, Text, Value};
+pub use write::{artifact_bytes, canonical_bytes, indented, line, snapshot_bytes};

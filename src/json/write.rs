@@ -1,0 +1,303 @@
+//! From a value to bytes: one function a form that the contracts name (contract run-json.md, writing).
+//!
+//! The forms differ in three ways: white space, the order of keys, and whether characters beyond ASCII are escaped.
+//! What a form can't hold is refused before the first byte is written.
+
+use super::number;
+use super::token::Container;
+use super::value::{Object, Text, Value};
+use crate::error::{JsonError, JsonFault};
+
+/// The bytes of run.json: indented by two, keys in code point order, ASCII only, one newline at the end
+/// (contract run-json.md, writing a snapshot). Every object has such bytes.
+pub fn snapshot_bytes(snapshot: &Object) -> Vec<u8> {
+    let mut writer =
+        Writer { layout: Layout::new(Spacing::Indented), keys: Keys::Sorted, characters: Characters::Ascii };
+    writer.object(snapshot);
+    writer.layout.out.push('\n');
+    writer.layout.out.into_bytes()
+}
+
+/// The bytes of a stage artifact: indented by two, keys in the order they have, UTF-8, no newline at the end
+/// (contract run-json.md, last but one paragraph).
+///
+/// # Errors
+/// [`JsonFault::LoneSurrogate`], in a key or a string.
+pub fn artifact_bytes(artifact: &Value) -> Result<Vec<u8>, JsonError> {
+    refuse_lone_surrogates(artifact).map_err(|fault| fault.at(0))?;
+    Ok(write(artifact, Spacing::Indented, Keys::AsGiven, Characters::Utf8).into_bytes())
+}
+
+/// One line as Python's `json.dumps(value)` gives it: `{"a": 1, "b": [1, 2]}`, ASCII only, without a newline
+/// (contract run-json.md, last paragraph).
+pub fn line(value: &Value) -> String {
+    write(value, Spacing::Line, Keys::AsGiven, Characters::Ascii)
+}
+
+/// What Python's `json.dumps(value, indent=2)` gives: keys in the order they have, ASCII only, without a newline at the
+/// end (contract legacy-files.md, a nominations bundle).
+pub fn indented(value: &Value) -> String {
+    write(value, Spacing::Indented, Keys::AsGiven, Characters::Ascii)
+}
+
+/// Canonical bytes, the ones that are digested: no white space, keys in code point order, UTF-8
+/// (contract events.md, envelope).
+///
+/// # Errors
+/// [`JsonFault::NotCanonical`] for a boolean or a double, [`JsonFault::IntegerOutOfRange`] for an integer outside the
+/// signed 64-bit range, [`JsonFault::LoneSurrogate`] in a key or a string.
+pub fn canonical_bytes(value: &Value) -> Result<Vec<u8>, JsonError> {
+    refuse_not_canonical(value).map_err(|fault| fault.at(0))?;
+    Ok(write(value, Spacing::None, Keys::Sorted, Characters::Utf8).into_bytes())
+}
+
+/// The tokens of a value without white space, ASCII only, keys in the order they have: what `raw.rs` keeps.
+pub(super) fn compact(value: &Value) -> String {
+    write(value, Spacing::None, Keys::AsGiven, Characters::Ascii)
+}
+
+fn write(value: &Value, spacing: Spacing, keys: Keys, characters: Characters) -> String {
+    let mut writer = Writer { layout: Layout::new(spacing), keys, characters };
+    writer.value(value);
+    writer.layout.out
+}
+
+#[derive(Clone, Copy)]
+enum Keys {
+    AsGiven,
+    Sorted,
+}
+
+#[derive(Clone, Copy)]
+enum Characters {
+    Ascii,
+    Utf8,
+}
+
+struct Writer {
+    layout: Layout,
+    keys: Keys,
+    characters: Characters,
+}
+
+impl Writer {
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.layout.scalar("null"),
+            Value::Bool(true) => self.layout.scalar("true"),
+            Value::Bool(false) => self.layout.scalar("false"),
+            Value::Integer(integer) => self.layout.scalar(integer.as_str()),
+            Value::Double(double) => {
+                self.layout.before_value();
+                number::push_double(&mut self.layout.out, *double);
+            }
+            Value::String(text) => {
+                self.layout.before_value();
+                self.quoted(text);
+            }
+            Value::Array(items) => {
+                self.layout.open(Container::Array);
+                for item in items {
+                    self.value(item);
+                }
+                self.layout.close(Container::Array);
+            }
+            Value::Object(members) => self.object(members),
+        }
+    }
+
+    fn object(&mut self, members: &Object) {
+        self.layout.open(Container::Object);
+        match self.keys {
+            Keys::AsGiven => members.iter().for_each(|(key, value)| self.member(key, value)),
+            Keys::Sorted => {
+                let mut sorted: Vec<_> = members.iter().collect();
+                sorted.sort_unstable_by_key(|(key, _)| *key);
+                sorted.into_iter().for_each(|(key, value)| self.member(key, value));
+            }
+        }
+        self.layout.close(Container::Object);
+    }
+
+    fn member(&mut self, key: &Text, value: &Value) {
+        self.layout.before_key();
+        self.quoted(key);
+        self.layout.after_key();
+        self.value(value);
+    }
+
+    fn quoted(&mut self, text: &Text) {
+        let out = &mut self.layout.out;
+        out.push('"');
+        match (self.characters, text.as_str()) {
+            (Characters::Utf8, Some(text)) => {
+                push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
+            }
+            (Characters::Ascii, Some(text)) => {
+                push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x7F..));
+            }
+            // A lone surrogate: an escape is all that it can be. Forms that refuse it have done so by now.
+            (_, None) => text.code_points().for_each(|code_point| match code_point {
+                0x20 | 0x21 | 0x23..=0x5B | 0x5D..=0x7E => out.extend(char::from_u32(code_point)),
+                _ => push_escape(out, code_point),
+            }),
+        }
+        out.push('"');
+    }
+}
+
+/// Adds a text; the characters whose first byte `escaped` names are escaped, the runs between them copied whole.
+fn push_escaped(out: &mut String, text: &str, escaped: impl Fn(u8) -> bool) {
+    let mut rest = text;
+    loop {
+        let run = rest.bytes().position(&escaped).unwrap_or(rest.len());
+        let (plain, special) = rest.split_at_checked(run).unwrap_or((rest, ""));
+        out.push_str(plain);
+        let mut characters = special.chars();
+        let Some(character) = characters.next() else { return };
+        push_escape(out, u32::from(character));
+        rest = characters.as_str();
+    }
+}
+
+/// Adds the escape of a code point: the short one where there is one, else `\uXXXX`, a pair of them above U+FFFF.
+fn push_escape(out: &mut String, code_point: u32) {
+    match code_point {
+        0x22 => out.push_str("\\\""),
+        0x5C => out.push_str("\\\\"),
+        0x0A => out.push_str("\\n"),
+        0x0D => out.push_str("\\r"),
+        0x09 => out.push_str("\\t"),
+        0x08 => out.push_str("\\b"),
+        0x0C => out.push_str("\\f"),
+        0..0x1_0000 => push_code_unit(out, code_point),
+        _ => {
+            let above = code_point - 0x1_0000;
+            push_code_unit(out, 0xD800 + (above >> 10));
+            push_code_unit(out, 0xDC00 + (above & 0x3FF));
+        }
+    }
+}
+
+fn push_code_unit(out: &mut String, unit: u32) {
+    out.push_str("\\u");
+    for shift in [12, 8, 4, 0] {
+        out.extend(char::from_digit(unit >> shift & 0xF, 16));
+    }
+}
+
+/// The white space of a form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spacing {
+    /// None at all.
+    None,
+    /// `, ` and `: `, all on one line.
+    Line,
+    /// Each item on a line of its own, two spaces a level.
+    Indented,
+}
+
+/// Sets tokens apart: brackets, commas, colons and white space. What stands between them is the caller's.
+pub(super) struct Layout {
+    /// What has been written.
+    pub(super) out: String,
+    spacing: Spacing,
+    depth: usize,
+    /// The innermost open container has nothing in it yet.
+    empty: bool,
+    /// A key was written; its value comes next.
+    after_key: bool,
+}
+
+impl Layout {
+    pub(super) fn new(spacing: Spacing) -> Self {
+        Self { out: String::new(), spacing, depth: 0, empty: true, after_key: false }
+    }
+
+    /// Writes a value that is one token.
+    pub(super) fn scalar(&mut self, token: &str) {
+        self.before_value();
+        self.out.push_str(token);
+    }
+
+    /// Comes before a value: in an array it is an item of its own, in an object its key was that.
+    pub(super) fn before_value(&mut self) {
+        if self.after_key {
+            self.after_key = false;
+        } else if self.depth > 0 {
+            self.before_item();
+        }
+    }
+
+    pub(super) fn before_key(&mut self) {
+        self.before_item();
+    }
+
+    pub(super) fn after_key(&mut self) {
+        self.out.push_str(if self.spacing == Spacing::None { ":" } else { ": " });
+        self.after_key = true;
+    }
+
+    pub(super) fn open(&mut self, container: Container) {
+        self.before_value();
+        self.out.push(container.opening());
+        self.depth += 1;
+        self.empty = true;
+    }
+
+    pub(super) fn close(&mut self, container: Container) {
+        self.depth = self.depth.saturating_sub(1);
+        if !self.empty && self.spacing == Spacing::Indented {
+            self.new_line();
+        }
+        self.out.push(container.closing());
+        self.empty = false;
+    }
+
+    fn before_item(&mut self) {
+        if !self.empty {
+            self.out.push(',');
+        }
+        match self.spacing {
+            Spacing::Indented => self.new_line(),
+            Spacing::Line if !self.empty => self.out.push(' '),
+            Spacing::Line | Spacing::None => {}
+        }
+        self.empty = false;
+    }
+
+    fn new_line(&mut self) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n("  ", self.depth));
+    }
+}
+
+fn refuse_lone_surrogates(value: &Value) -> Result<(), JsonFault> {
+    match value {
+        Value::String(text) => refuse_lone_surrogate(text),
+        Value::Array(items) => items.iter().try_for_each(refuse_lone_surrogates),
+        Value::Object(members) => members.iter().try_for_each(|(key, value)| {
+            refuse_lone_surrogate(key)?;
+            refuse_lone_surrogates(value)
+        }),
+        Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Double(_) => Ok(()),
+    }
+}
+
+fn refuse_not_canonical(value: &Value) -> Result<(), JsonFault> {
+    match value {
+        Value::Null => Ok(()),
+        Value::Bool(_) | Value::Double(_) => Err(JsonFault::NotCanonical),
+        Value::Integer(integer) => integer.as_i64().map(|_| ()).ok_or(JsonFault::IntegerOutOfRange),
+        Value::String(text) => refuse_lone_surrogate(text),
+        Value::Array(items) => items.iter().try_for_each(refuse_not_canonical),
+        Value::Object(members) => members.iter().try_for_each(|(key, value)| {
+            refuse_lone_surrogate(key)?;
+            refuse_not_canonical(value)
+        }),
+    }
+}
+
+fn refuse_lone_surrogate(text: &Text) -> Result<(), JsonFault> {
+    text.as_str().map(|_| ()).ok_or(JsonFault::LoneSurrogate)
+}
