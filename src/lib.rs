@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod digest;
 pub mod error;
+pub mod event;
 pub mod id;
 pub mod json;
 pub mod process;

@@ -11,7 +11,7 @@ mod store;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use event::EventError;
+pub use event::{ChainFault, CheckpointPayloadError, EventError, ProjectionError};
 pub use id::IdError;
 pub use json::{JsonError, JsonFault};
 pub use store::StoreError;
@@ -45,6 +45,15 @@ pub enum Error {
     /// An event that the envelope or the registry refuses.
     #[error(transparent)]
     Event(#[from] EventError),
+    /// A checkpoint event whose payload is refused.
+    #[error(transparent)]
+    CheckpointPayload(#[from] CheckpointPayloadError),
+    /// A journal that is no chain.
+    #[error(transparent)]
+    Chain(#[from] ChainFault),
+    /// A projection that is refused.
+    #[error(transparent)]
+    Projection(#[from] ProjectionError),
     /// The store can't be opened, is busy, full, damaged, or not a store.
     #[error(transparent)]
     Store(#[from] StoreError),
