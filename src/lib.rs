@@ -3,11 +3,13 @@
 #![forbid(unsafe_op_in_unsafe_fn)]
 
 pub mod clock;
+pub mod db;
 pub mod digest;
 pub mod error;
 pub mod event;
 pub mod id;
 pub mod json;
 pub mod process;
+pub mod step;
 
 pub use error::{Error, Result};

@@ -52,6 +52,15 @@ pub enum StoreError {
         /// The newest version that this build knows.
         known: i64,
     },
+    /// SQLite can't open the file: its permissions, or a link that appeared.
+    #[error("cannot open the store {}: permission denied, or its path changed meanwhile", path.display())]
+    Unopenable {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No connection for a reader.
+    #[error("no connection to read the store with: {0}")]
+    Pool(String),
     /// Another process kept the store locked for longer than the busy timeout of 10 seconds.
     #[error("the store is busy: another process has kept it locked for 10 seconds")]
     Busy,

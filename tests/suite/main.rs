@@ -7,3 +7,5 @@
 mod event;
 mod json;
 mod process;
+
+mod store;

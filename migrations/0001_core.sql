@@ -1,0 +1,512 @@
+-- The core: runs, their events, checkpoints, receipts and locks, the bounds, and the reference tables.
+--
+-- Reason: the journal must hold its own rules whoever writes to it. In a plain sqlite3 shell foreign keys are off,
+-- CHECK can be switched off, and REPLACE deletes rows without firing DELETE triggers; so each rule here is a trigger,
+-- and each BEFORE INSERT refuses a key that exists. What SQL cannot do (hashing) append checks before and doctor after.
+-- Runs on SQLite 3.40 with no function of legbook's own.
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- The store itself
+-- ---------------------------------------------------------------------------------------------------------------------
+
+-- One row: the id tells this store from every other, so that heads kept outside can be matched to it.
+CREATE TABLE store (
+    id         INTEGER PRIMARY KEY,
+    store_id   TEXT NOT NULL,
+    created_at TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER store_insert BEFORE INSERT ON store BEGIN
+    SELECT RAISE(ABORT, 'store: the identity is written once') WHERE EXISTS (SELECT 1 FROM store);
+END;
+CREATE TRIGGER store_update BEFORE UPDATE ON store BEGIN
+    SELECT RAISE(ABORT, 'store: the identity never changes');
+END;
+CREATE TRIGGER store_delete BEFORE DELETE ON store BEGIN
+    SELECT RAISE(ABORT, 'store: the identity is never removed');
+END;
+
+-- The bounds. lowest and highest are what a change of the value may not leave.
+CREATE TABLE settings (
+    key     TEXT PRIMARY KEY,
+    value   INTEGER NOT NULL,
+    lowest  INTEGER NOT NULL,
+    highest INTEGER NOT NULL,
+    meaning TEXT NOT NULL
+) STRICT;
+
+INSERT INTO settings (key, value, lowest, highest, meaning) VALUES
+    ('max-journal-events',   512,       8,     10000000,  'events that one run''s journal may hold'),
+    ('max-journal-bytes',    8388608,   65536, 536870912, 'bytes of one run''s journal, newlines counted'),
+    ('max-checkpoint-bytes', 16777216,  1024,  536870912, 'bytes of one snapshot'),
+    ('max-artifact-bytes',   268435456, 1024,  536870912, 'bytes of one stage artifact');
+
+CREATE TRIGGER settings_insert BEFORE INSERT ON settings BEGIN
+    SELECT RAISE(ABORT, 'settings: there are exactly these; change one with UPDATE');
+END;
+CREATE TRIGGER settings_delete BEFORE DELETE ON settings BEGIN
+    SELECT RAISE(ABORT, 'settings: a bound is never removed');
+END;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Reference tables: the closed registry of events
+-- ---------------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE event_types (event_type TEXT PRIMARY KEY) STRICT;
+
+-- The payload keys that an event type allows.
+CREATE TABLE event_payload_keys (
+    event_type TEXT NOT NULL REFERENCES event_types,
+    key        TEXT NOT NULL,
+    PRIMARY KEY (event_type, key)
+) STRICT;
+
+-- Event -> status. payload_status null: the type alone decides; else the payload's status must be that word.
+CREATE TABLE event_statuses (
+    event_type     TEXT NOT NULL REFERENCES event_types,
+    payload_status TEXT,
+    status         TEXT NOT NULL,
+    UNIQUE (event_type, payload_status)
+) STRICT;
+
+-- Status -> event: what a real transition to that status writes.
+CREATE TABLE status_events (
+    status     TEXT PRIMARY KEY,
+    event_type TEXT NOT NULL REFERENCES event_types
+) STRICT;
+
+INSERT INTO event_types (event_type) VALUES
+    ('run.created'),
+    ('run.planning.started'), ('run.planning.completed'), ('run.planning.failed'),
+    ('run.dispatch.requested'), ('run.dispatch.observed'), ('run.dispatch.completed'), ('run.dispatch.failed'),
+    ('run.synthesis.started'), ('run.synthesis.completed'), ('run.synthesis.failed'),
+    ('run.paused'), ('run.resumed'),
+    ('approval.requested'), ('approval.granted'), ('approval.rejected'), ('approval.held'), ('approval.consumed'),
+    ('run.recovery.started'), ('run.recovery.completed'),
+    ('run.completed'), ('run.failed'), ('run.interrupted'),
+    ('run.snapshot.checkpointed');
+
+INSERT INTO event_payload_keys (event_type, key) VALUES
+    ('run.created', 'status'),
+    ('run.planning.started', 'detail'), ('run.planning.completed', 'detail'), ('run.planning.failed', 'detail'),
+    ('run.dispatch.requested', 'seat'), ('run.dispatch.requested', 'attempt'), ('run.dispatch.requested', 'detail'),
+    ('run.dispatch.observed', 'seat'), ('run.dispatch.observed', 'attempt'), ('run.dispatch.observed', 'detail'),
+    ('run.dispatch.completed', 'seat'), ('run.dispatch.completed', 'attempt'), ('run.dispatch.completed', 'detail'),
+    ('run.dispatch.failed', 'seat'), ('run.dispatch.failed', 'attempt'), ('run.dispatch.failed', 'detail'),
+    ('run.synthesis.started', 'detail'), ('run.synthesis.completed', 'detail'), ('run.synthesis.failed', 'detail'),
+    ('run.paused', 'approval_id'), ('run.paused', 'reason'),
+    ('run.resumed', 'approval_id'),
+    ('approval.requested', 'approval_id'), ('approval.requested', 'source'),
+    ('approval.requested', 'contract_fingerprint'),
+    ('approval.granted', 'approval_id'), ('approval.granted', 'decided_at'), ('approval.granted', 'decision_state'),
+    ('approval.rejected', 'approval_id'), ('approval.rejected', 'decided_at'), ('approval.rejected', 'decision_state'),
+    ('approval.held', 'approval_id'), ('approval.held', 'decided_at'), ('approval.held', 'decision_state'),
+    ('approval.consumed', 'approval_id'), ('approval.consumed', 'consuming_run_id'),
+    ('run.recovery.started', 'detail'), ('run.recovery.completed', 'detail'),
+    ('run.completed', 'status'), ('run.completed', 'detail'),
+    ('run.failed', 'status'), ('run.failed', 'detail'),
+    ('run.interrupted', 'status'), ('run.interrupted', 'detail'),
+    ('run.snapshot.checkpointed', 'path'), ('run.snapshot.checkpointed', 'sha256'),
+    ('run.snapshot.checkpointed', 'media_type'), ('run.snapshot.checkpointed', 'byte_size'),
+    ('run.snapshot.checkpointed', 'privacy_class'), ('run.snapshot.checkpointed', 'paired_event_type');
+
+INSERT INTO event_statuses (event_type, payload_status, status) VALUES
+    ('run.planning.started', NULL, 'planning'),
+    ('run.dispatch.requested', NULL, 'dispatching'),
+    ('run.dispatch.completed', NULL, 'result-processing'),
+    ('run.synthesis.started', NULL, 'synthesizing'),
+    ('run.synthesis.completed', NULL, 'handoff'),
+    ('run.created', 'started', 'started'),
+    ('run.completed', 'ok', 'ok'),
+    ('run.failed', 'failed', 'failed'),
+    ('run.failed', 'timeout', 'timeout'),
+    ('run.interrupted', 'canceled', 'canceled');
+
+INSERT INTO status_events (status, event_type) VALUES
+    ('started', 'run.created'),
+    ('planning', 'run.planning.started'),
+    ('dispatching', 'run.dispatch.requested'),
+    ('result-processing', 'run.dispatch.completed'),
+    ('synthesizing', 'run.synthesis.started'),
+    ('handoff', 'run.synthesis.completed'),
+    ('ok', 'run.completed'),
+    ('failed', 'run.failed'),
+    ('canceled', 'run.interrupted'),
+    ('timeout', 'run.failed');
+
+CREATE TRIGGER event_types_insert BEFORE INSERT ON event_types BEGIN
+    SELECT RAISE(ABORT, 'event_types: the registry is closed');
+END;
+CREATE TRIGGER event_types_update BEFORE UPDATE ON event_types BEGIN
+    SELECT RAISE(ABORT, 'event_types: the registry is closed');
+END;
+CREATE TRIGGER event_types_delete BEFORE DELETE ON event_types BEGIN
+    SELECT RAISE(ABORT, 'event_types: the registry is closed');
+END;
+CREATE TRIGGER event_payload_keys_insert BEFORE INSERT ON event_payload_keys BEGIN
+    SELECT RAISE(ABORT, 'event_payload_keys: the registry is closed');
+END;
+CREATE TRIGGER event_payload_keys_update BEFORE UPDATE ON event_payload_keys BEGIN
+    SELECT RAISE(ABORT, 'event_payload_keys: the registry is closed');
+END;
+CREATE TRIGGER event_payload_keys_delete BEFORE DELETE ON event_payload_keys BEGIN
+    SELECT RAISE(ABORT, 'event_payload_keys: the registry is closed');
+END;
+CREATE TRIGGER event_statuses_insert BEFORE INSERT ON event_statuses BEGIN
+    SELECT RAISE(ABORT, 'event_statuses: the registry is closed');
+END;
+CREATE TRIGGER event_statuses_update BEFORE UPDATE ON event_statuses BEGIN
+    SELECT RAISE(ABORT, 'event_statuses: the registry is closed');
+END;
+CREATE TRIGGER event_statuses_delete BEFORE DELETE ON event_statuses BEGIN
+    SELECT RAISE(ABORT, 'event_statuses: the registry is closed');
+END;
+CREATE TRIGGER status_events_insert BEFORE INSERT ON status_events BEGIN
+    SELECT RAISE(ABORT, 'status_events: the registry is closed');
+END;
+CREATE TRIGGER status_events_update BEFORE UPDATE ON status_events BEGIN
+    SELECT RAISE(ABORT, 'status_events: the registry is closed');
+END;
+CREATE TRIGGER status_events_delete BEFORE DELETE ON status_events BEGIN
+    SELECT RAISE(ABORT, 'status_events: the registry is closed');
+END;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Runs
+-- ---------------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE runs (
+    run_number        INTEGER PRIMARY KEY,     -- the order in which runs were made; the highest is `latest`
+    run_id            TEXT NOT NULL UNIQUE,
+    created_at        TEXT NOT NULL,
+    run_dir           TEXT,                    -- absolute; null: the run has no directory of its own
+    workspace         TEXT,                    -- absolute, links resolved; whose lock the run takes
+    journaled_at      TEXT,                    -- activation: null until the run has a journal
+    -- What legbook read of the last snapshot that it wrote, for people; no rule depends on these.
+    status            TEXT,
+    task              TEXT,
+    started_at        TEXT,
+    status_started_at TEXT,
+    finished_at       TEXT
+) STRICT;
+
+-- Runs that retention removes or has removed: the head that the journal had. Inserting a row here is what permits the
+-- deletion of that run's rows; the row stays, so that a kept head is known to be gone on purpose.
+CREATE TABLE removals (
+    run_id        TEXT PRIMARY KEY,
+    removed_at    TEXT NOT NULL,
+    last_sequence INTEGER NOT NULL,            -- 0: there was no event
+    last_digest   TEXT                         -- null: there was no event
+) STRICT;
+
+CREATE TRIGGER runs_insert BEFORE INSERT ON runs BEGIN
+    SELECT RAISE(ABORT, 'runs: this run exists')
+        WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id OR run_number = NEW.run_number);
+    SELECT RAISE(ABORT, 'runs: this run was removed by retention')
+        WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'runs: a run id is 1 to 128 of A-Z a-z 0-9 . _ -')
+        WHERE length(NEW.run_id) NOT BETWEEN 1 AND 128 OR NEW.run_id GLOB '*[^A-Za-z0-9._-]*'
+           OR NEW.run_id GLOB '-*' OR NEW.run_id IN ('.', '..', 'latest')
+           OR length(CAST(NEW.run_id AS BLOB)) <> length(NEW.run_id);
+END;
+CREATE TRIGGER runs_update BEFORE UPDATE ON runs BEGIN
+    SELECT RAISE(ABORT, 'runs: a run''s identity never changes')
+        WHERE NEW.run_number IS NOT OLD.run_number OR NEW.run_id IS NOT OLD.run_id
+           OR NEW.created_at IS NOT OLD.created_at;
+    SELECT RAISE(ABORT, 'runs: a journal once active stays active')
+        WHERE OLD.journaled_at IS NOT NULL AND NEW.journaled_at IS NOT OLD.journaled_at;
+END;
+CREATE TRIGGER runs_delete BEFORE DELETE ON runs BEGIN
+    SELECT RAISE(ABORT, 'runs: only a run that retention removes may be deleted, after its events and receipts')
+        WHERE NOT EXISTS (SELECT 1 FROM removals WHERE run_id = OLD.run_id)
+           OR EXISTS (SELECT 1 FROM events WHERE run_id = OLD.run_id)
+           OR EXISTS (SELECT 1 FROM recoveries WHERE run_id = OLD.run_id)
+           OR EXISTS (SELECT 1 FROM locks WHERE run_id = OLD.run_id);
+END;
+
+CREATE TRIGGER removals_insert BEFORE INSERT ON removals BEGIN
+    SELECT RAISE(ABORT, 'removals: this run is on the list')
+        WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id OR rowid = NEW.rowid);
+    SELECT RAISE(ABORT, 'removals: there is no such run')
+        WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'removals: the run is locked')
+        WHERE EXISTS (SELECT 1 FROM locks WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'removals: last_sequence and last_digest must be the head of the journal')
+        WHERE NEW.last_sequence IS NOT coalesce((SELECT max(sequence) FROM events WHERE run_id = NEW.run_id), 0)
+           OR NEW.last_digest IS NOT (SELECT event_digest FROM events
+                                      WHERE run_id = NEW.run_id AND sequence = NEW.last_sequence);
+END;
+CREATE TRIGGER removals_update BEFORE UPDATE ON removals BEGIN
+    SELECT RAISE(ABORT, 'removals: a removal never changes');
+END;
+CREATE TRIGGER removals_delete BEFORE DELETE ON removals BEGIN
+    SELECT RAISE(ABORT, 'removals: a removal is never forgotten');
+END;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Checkpoints: snapshots by their SHA-256, shared by runs
+-- ---------------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE checkpoints (
+    sha256    TEXT PRIMARY KEY,
+    byte_size INTEGER NOT NULL,
+    body      BLOB NOT NULL                    -- the bytes of run.json as they are
+) STRICT;
+
+CREATE TRIGGER checkpoints_insert BEFORE INSERT ON checkpoints BEGIN
+    -- The rowid is a key too: REPLACE on it would delete another digest's row.
+    SELECT RAISE(ABORT, 'checkpoints: this digest is stored')
+        WHERE EXISTS (SELECT 1 FROM checkpoints WHERE sha256 = NEW.sha256)
+           OR EXISTS (SELECT 1 FROM checkpoints WHERE rowid = NEW.rowid);
+    SELECT RAISE(ABORT, 'checkpoints: sha256 is 64 lower-case hex characters')
+        WHERE length(NEW.sha256) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+    SELECT RAISE(ABORT, 'checkpoints: byte_size must be the size of the body')
+        WHERE typeof(NEW.body) <> 'blob' OR NEW.byte_size <> length(NEW.body);
+    SELECT RAISE(ABORT, 'checkpoints: larger than max-checkpoint-bytes')
+        WHERE NEW.byte_size > (SELECT value FROM settings WHERE key = 'max-checkpoint-bytes');
+END;
+CREATE TRIGGER checkpoints_update BEFORE UPDATE ON checkpoints BEGIN
+    SELECT RAISE(ABORT, 'checkpoints: a checkpoint never changes');
+END;
+CREATE TRIGGER checkpoints_delete BEFORE DELETE ON checkpoints BEGIN
+    SELECT RAISE(ABORT, 'checkpoints: an event names this checkpoint, or no run was removed')
+        WHERE EXISTS (SELECT 1 FROM events WHERE checkpoint_sha256 = OLD.sha256)
+           OR NOT EXISTS (SELECT 1 FROM removals);
+END;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Events: the hash chain
+-- ---------------------------------------------------------------------------------------------------------------------
+
+-- The canonical line is what is stored; every other envelope key is derived from it, so that they cannot disagree.
+-- json_extract cuts a string at U+0000; only idempotency_key may hold one, and then shows its JSON spelling instead.
+-- run_id and sequence are kept (STORED), so that a spoiled line can still be told whose it was.
+CREATE TABLE events (
+    event_number      INTEGER PRIMARY KEY,
+    line              TEXT NOT NULL,           -- canonical JSON, without its newline
+    journal_bytes     INTEGER NOT NULL,        -- bytes of this run's journal up to and with this line, newlines counted
+    run_id            TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.run_id') END) STORED,
+    sequence          INTEGER GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.sequence') END) STORED,
+    schema            TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.schema') END) VIRTUAL,
+    schema_version    INTEGER GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.schema_version') END) VIRTUAL,
+    event_id          TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.event_id') END) VIRTUAL,
+    event_type        TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.event_type') END) VIRTUAL,
+    recorded_at       TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.recorded_at') END) VIRTUAL,
+    idempotency_key   TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN
+        CASE WHEN instr(line -> '$.idempotency_key', '\u0000') THEN line -> '$.idempotency_key'
+             ELSE json_extract(line, '$.idempotency_key') END END) VIRTUAL,
+    request_digest    TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.request_digest') END) VIRTUAL,
+    previous_digest   TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.previous_digest') END) VIRTUAL,
+    event_digest      TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.event_digest') END) VIRTUAL,
+    payload           TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN line -> '$.payload' END) VIRTUAL,
+    -- Only a checkpoint event has these two.
+    checkpoint_sha256 TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN
+        CASE json_extract(line, '$.event_type') WHEN 'run.snapshot.checkpointed'
+             THEN json_extract(line, '$.payload.sha256') END END) VIRTUAL,
+    paired_event_type TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN
+        CASE json_extract(line, '$.event_type') WHEN 'run.snapshot.checkpointed'
+             THEN json_extract(line, '$.payload.paired_event_type') END END) VIRTUAL
+) STRICT;
+
+CREATE UNIQUE INDEX events_by_sequence ON events (run_id, sequence);
+CREATE UNIQUE INDEX events_by_key ON events (run_id, idempotency_key);
+CREATE INDEX events_checkpoints ON events (run_id, sequence) WHERE event_type = 'run.snapshot.checkpointed';
+CREATE INDEX events_by_checkpoint ON events (checkpoint_sha256, run_id) WHERE checkpoint_sha256 IS NOT NULL;
+
+CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
+    SELECT RAISE(ABORT, 'events: the line is not JSON') WHERE NOT json_valid(NEW.line);
+    SELECT RAISE(ABORT, 'events: this row exists')
+        WHERE EXISTS (SELECT 1 FROM events WHERE event_number = NEW.event_number);
+    -- The whole envelope spelled anew: twelve keys, each once, in order, no white space, no escapes where none may be.
+    SELECT RAISE(ABORT, 'events: the line is not the canonical envelope brigade.run_event.v1')
+        WHERE NEW.line IS NOT
+            '{"event_digest":"' || NEW.event_digest || '","event_id":"' || NEW.event_id
+            || '","event_type":"' || NEW.event_type
+            || '","idempotency_key":' || (NEW.line -> '$.idempotency_key')
+            || ',"payload":' || NEW.payload
+            || ',"previous_digest":' || coalesce('"' || NEW.previous_digest || '"', 'null')
+            || ',"recorded_at":"' || NEW.recorded_at || '","request_digest":"' || NEW.request_digest
+            || '","run_id":"' || NEW.run_id
+            || '","schema":"brigade.run_event.v1","schema_version":1,"sequence":' || NEW.sequence || '}';
+    SELECT RAISE(ABORT, 'events: there is no such run')
+        WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'events: this run is being removed')
+        WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'events: sequence must be exactly one more than the run''s last')
+        WHERE NEW.sequence <> 1 + coalesce((SELECT max(sequence) FROM events WHERE run_id = NEW.run_id), 0);
+    SELECT RAISE(ABORT, 'events: previous_digest must be the last event_digest, null at sequence 1')
+        WHERE NEW.previous_digest IS NOT (SELECT event_digest FROM events
+                                          WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1);
+    SELECT RAISE(ABORT, 'events: a digest is 64 lower-case hex characters')
+        WHERE length(NEW.event_digest) <> 64 OR NEW.event_digest GLOB '*[^0-9a-f]*'
+           OR length(NEW.request_digest) <> 64 OR NEW.request_digest GLOB '*[^0-9a-f]*';
+    SELECT RAISE(ABORT, 'events: event_id is run_id-sequence-first 12 of event_digest')
+        WHERE NEW.event_id <> NEW.run_id || '-' || printf('%06d', NEW.sequence) || '-' || substr(NEW.event_digest, 1, 12);
+    SELECT RAISE(ABORT, 'events: recorded_at is YYYY-MM-DDTHH:MM:SS.ffffffZ')
+        WHERE NEW.recorded_at NOT GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9][0-9][0-9][0-9]Z';
+    SELECT RAISE(ABORT, 'events: an idempotency key is 1 to 128 characters, once a run')
+        WHERE json_type(NEW.line, '$.idempotency_key') <> 'text' OR NEW.idempotency_key = ''
+           OR (length(NEW.idempotency_key) > 128 AND NOT instr(NEW.line -> '$.idempotency_key', '\u0000'))
+           OR EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND idempotency_key = NEW.idempotency_key);
+    SELECT RAISE(ABORT, 'events: the event type is not registered')
+        WHERE NOT EXISTS (SELECT 1 FROM event_types WHERE event_type = NEW.event_type);
+    SELECT RAISE(ABORT, 'events: the payload is not an object with registered keys, each once')
+        WHERE json_type(NEW.line, '$.payload') <> 'object'
+           OR (SELECT count(*) <> count(DISTINCT key) FROM json_each(NEW.payload))
+           OR EXISTS (SELECT 1 FROM json_each(NEW.payload) AS entry
+                      WHERE NOT EXISTS (SELECT 1 FROM event_payload_keys AS allowed
+                                        WHERE allowed.event_type = NEW.event_type AND allowed.key = entry.key));
+    SELECT RAISE(ABORT, 'events: a payload holds null, integers, strings up to 512 characters, lists and objects')
+        WHERE EXISTS (SELECT 1 FROM json_tree(NEW.payload)
+                      WHERE type IN ('true', 'false', 'real') OR (type = 'text' AND length(atom) > 512));
+    SELECT RAISE(ABORT, 'events: a line with its newline is at most 16384 bytes')
+        WHERE length(CAST(NEW.line AS BLOB)) > 16383;
+    SELECT RAISE(ABORT, 'events: journal_bytes must be the bytes of the journal with this line and its newline')
+        WHERE NEW.journal_bytes <> length(CAST(NEW.line AS BLOB)) + 1 +
+            coalesce((SELECT journal_bytes FROM events WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1), 0);
+    SELECT RAISE(ABORT, 'events: the journal would cross max-journal-events')
+        WHERE NEW.sequence > (SELECT value FROM settings WHERE key = 'max-journal-events');
+    SELECT RAISE(ABORT, 'events: the journal would cross max-journal-bytes')
+        WHERE NEW.journal_bytes > (SELECT value FROM settings WHERE key = 'max-journal-bytes');
+END;
+CREATE TRIGGER events_insert_checkpoint BEFORE INSERT ON events
+WHEN NEW.event_type = 'run.snapshot.checkpointed' BEGIN
+    SELECT RAISE(ABORT, 'events: a checkpoint event has exactly its six keys with their fixed values')
+        WHERE NEW.payload IS NOT
+            '{"byte_size":' || json_extract(NEW.payload, '$.byte_size')
+            || ',"media_type":"application/vnd.brigade.run+json","paired_event_type":'
+            || coalesce('"' || NEW.paired_event_type || '"', 'null')
+            || ',"path":"events/recovery-checkpoints/' || NEW.checkpoint_sha256
+            || '.json","privacy_class":"private","sha256":"' || NEW.checkpoint_sha256 || '"}';
+    SELECT RAISE(ABORT, 'events: paired_event_type is null or the event type of a status')
+        WHERE NEW.paired_event_type IS NOT NULL
+          AND NOT EXISTS (SELECT 1 FROM status_events WHERE event_type = NEW.paired_event_type);
+    SELECT RAISE(ABORT, 'events: the checkpoint is not stored with that size')
+        WHERE NOT EXISTS (SELECT 1 FROM checkpoints WHERE sha256 = NEW.checkpoint_sha256
+                          AND byte_size = json_extract(NEW.payload, '$.byte_size'));
+END;
+-- A row number below 1 would stand for "none given" in the check for an existing row.
+CREATE TRIGGER events_insert_number AFTER INSERT ON events WHEN NEW.event_number < 1 BEGIN
+    SELECT RAISE(ABORT, 'events: event_number starts at 1');
+END;
+CREATE TRIGGER events_update BEFORE UPDATE ON events BEGIN
+    SELECT RAISE(ABORT, 'events: the journal is append-only');
+END;
+CREATE TRIGGER events_delete BEFORE DELETE ON events BEGIN
+    SELECT RAISE(ABORT, 'events: the journal is append-only')
+        WHERE NOT EXISTS (SELECT 1 FROM removals WHERE run_id = OLD.run_id);
+END;
+
+-- A bound may not be moved below what a journal holds already: recovery would refuse that journal.
+CREATE TRIGGER settings_update BEFORE UPDATE ON settings BEGIN
+    SELECT RAISE(ABORT, 'settings: only the value of a bound changes')
+        WHERE NEW.key <> OLD.key OR NEW.lowest <> OLD.lowest OR NEW.highest <> OLD.highest
+           OR NEW.meaning <> OLD.meaning;
+    SELECT RAISE(ABORT, 'settings: the value is outside what this bound allows')
+        WHERE NEW.value NOT BETWEEN OLD.lowest AND OLD.highest;
+    SELECT RAISE(ABORT, 'settings: a journal or checkpoint holds more than that already')
+        WHERE NEW.value < OLD.value AND CASE NEW.key
+            WHEN 'max-journal-events' THEN EXISTS (SELECT 1 FROM events WHERE sequence > NEW.value)
+            WHEN 'max-journal-bytes' THEN EXISTS (SELECT 1 FROM events WHERE journal_bytes > NEW.value)
+            WHEN 'max-checkpoint-bytes' THEN EXISTS (SELECT 1 FROM checkpoints WHERE byte_size > NEW.value)
+            ELSE 0 END;
+END;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Recoveries: the receipts
+-- ---------------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE recoveries (
+    recovery_number INTEGER PRIMARY KEY,
+    run_id          TEXT NOT NULL,
+    after_sequence  INTEGER NOT NULL,          -- the journal's last sequence when it was made; 0: no journal
+    recovered_at    TEXT NOT NULL,
+    owner_pid       INTEGER,                   -- the dead owner's
+    prior_status    TEXT,
+    sha256          TEXT NOT NULL,
+    byte_size       INTEGER NOT NULL,
+    receipt         BLOB NOT NULL              -- the bytes of run.json as recovery wrote them
+) STRICT;
+
+CREATE INDEX recoveries_by_run ON recoveries (run_id, after_sequence);
+
+CREATE TRIGGER recoveries_insert BEFORE INSERT ON recoveries BEGIN
+    SELECT RAISE(ABORT, 'recoveries: this row exists')
+        WHERE EXISTS (SELECT 1 FROM recoveries WHERE recovery_number = NEW.recovery_number);
+    SELECT RAISE(ABORT, 'recoveries: there is no such run')
+        WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'recoveries: after_sequence must be the run''s last sequence')
+        WHERE NEW.after_sequence <> coalesce((SELECT max(sequence) FROM events WHERE run_id = NEW.run_id), 0);
+    SELECT RAISE(ABORT, 'recoveries: sha256 is 64 lower-case hex characters')
+        WHERE length(NEW.sha256) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+    SELECT RAISE(ABORT, 'recoveries: byte_size must be the size of the receipt')
+        WHERE typeof(NEW.receipt) <> 'blob' OR NEW.byte_size <> length(NEW.receipt);
+    SELECT RAISE(ABORT, 'recoveries: the run has a receipt at this sequence')
+        WHERE NEW.after_sequence > 0 AND EXISTS (SELECT 1 FROM recoveries
+            WHERE run_id = NEW.run_id AND after_sequence = NEW.after_sequence);
+END;
+CREATE TRIGGER recoveries_insert_number AFTER INSERT ON recoveries WHEN NEW.recovery_number < 1 BEGIN
+    SELECT RAISE(ABORT, 'recoveries: recovery_number starts at 1');
+END;
+CREATE TRIGGER recoveries_update BEFORE UPDATE ON recoveries BEGIN
+    SELECT RAISE(ABORT, 'recoveries: a receipt never changes');
+END;
+CREATE TRIGGER recoveries_delete BEFORE DELETE ON recoveries BEGIN
+    SELECT RAISE(ABORT, 'recoveries: a receipt is never removed')
+        WHERE NOT EXISTS (SELECT 1 FROM removals WHERE run_id = OLD.run_id);
+END;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Locks: one a workspace
+-- ---------------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE locks (
+    workspace           TEXT PRIMARY KEY,      -- absolute, links resolved
+    run_id              TEXT NOT NULL,
+    run_dir             TEXT,
+    token_sha256        TEXT NOT NULL,         -- the token itself is kept by its owner alone
+    acquired_at         TEXT NOT NULL,
+    -- The owner, whole: what tells it from a stranger with the same pid.
+    pid                 INTEGER,
+    start_time          TEXT,
+    boot_id             TEXT,
+    machine_id          TEXT,
+    host_name           TEXT,
+    pid_namespace       TEXT,
+    -- A lease keeps the lock live without any process for so long after the last write.
+    lease_seconds       INTEGER,
+    last_write_at       TEXT NOT NULL,
+    -- A recoverer's claim: while it stands no write is accepted.
+    claim_id            TEXT,
+    claimed_at          TEXT,
+    claim_pid           INTEGER,
+    claim_start_time    TEXT,
+    claim_boot_id       TEXT,
+    claim_machine_id    TEXT,
+    claim_host_name     TEXT,
+    claim_pid_namespace TEXT
+) STRICT;
+
+CREATE INDEX locks_by_run ON locks (run_id);
+
+CREATE TRIGGER locks_insert BEFORE INSERT ON locks BEGIN
+    SELECT RAISE(ABORT, 'locks: this workspace is locked')
+        WHERE EXISTS (SELECT 1 FROM locks WHERE workspace = NEW.workspace OR rowid = NEW.rowid);
+    SELECT RAISE(ABORT, 'locks: there is no such run')
+        WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'locks: this run is being removed')
+        WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'locks: the run holds the lock of another workspace')
+        WHERE EXISTS (SELECT 1 FROM locks WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'locks: token_sha256 is 64 lower-case hex characters')
+        WHERE length(NEW.token_sha256) <> 64 OR NEW.token_sha256 GLOB '*[^0-9a-f]*';
+    SELECT RAISE(ABORT, 'locks: a lease is a positive number of seconds')
+        WHERE NEW.lease_seconds < 1;
+END;
+CREATE TRIGGER locks_update BEFORE UPDATE ON locks BEGIN
+    SELECT RAISE(ABORT, 'locks: workspace, run, token and acquired_at of a lock never change')
+        WHERE NEW.workspace IS NOT OLD.workspace OR NEW.run_id IS NOT OLD.run_id
+           OR NEW.token_sha256 IS NOT OLD.token_sha256 OR NEW.acquired_at IS NOT OLD.acquired_at;
+    SELECT RAISE(ABORT, 'locks: a lease is a positive number of seconds')
+        WHERE NEW.lease_seconds < 1;
+END;

@@ -1,0 +1,167 @@
+//! The one door to SQLite.
+//!
+//! A connection is opened here and nowhere else, so that permissions, pragmas and migrations hold for every room.
+//! Rooms get a transaction from [`Store::write`] or [`Store::read`] and own the SQL that they run in it.
+//!
+//! * One write is one `BEGIN IMMEDIATE` transaction with `synchronous=FULL`: when [`Store::write`] returns, it is on
+//!   disk; when it fails or the process dies before, nothing of it is there.
+//! * One read is one deferred transaction: all that its closure sees is one state of the store.
+//! * A process has one writing connection, behind a mutex. A read uses it where it is free, so that a command of one
+//!   thread opens one connection; beside a busy one, reads are served by a pool.
+
+mod create;
+mod functions;
+mod location;
+mod migrate;
+mod open;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::clock::{Clock, SystemClock};
+use crate::error::{Error, Result, StoreError};
+use crate::step::{Observer, Step, Unobserved};
+
+pub use location::{Location, git_root, locate};
+pub use migrate::SCHEMA_VERSION;
+
+/// How many readers a process may have beside its writing connection.
+const MAX_READERS: u32 = 8;
+
+/// What a store is opened with.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// The only source of time and randomness for everything done through this store.
+    pub clock: Arc<dyn Clock>,
+    /// Is told of each numbered step.
+    pub observer: Arc<dyn Observer>,
+}
+
+impl Default for StoreOptions {
+    /// The machine's clock, and nobody looking on.
+    fn default() -> Self {
+        Self { clock: Arc::new(SystemClock), observer: Arc::new(Unobserved) }
+    }
+}
+
+/// An open store.
+pub struct Store {
+    path: PathBuf,
+    options: StoreOptions,
+    main: Mutex<Connection>,
+    readers: OnceLock<r2d2::Pool<SqliteConnectionManager>>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the store at `path`, making it (and missing folders, mode 0700) where there is none. An older schema is
+    /// migrated in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreError`]: an unsafe path, a file that is no store, a newer schema, busy, full, read-only or damaged; or
+    /// [`Error::Io`].
+    pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self> {
+        let path = create::ensure(path.as_ref(), &*options.clock)?;
+        Self::open_at(path, options)
+    }
+
+    /// Opens the store at `path`; where there is none, nothing is made.
+    ///
+    /// # Errors
+    /// [`StoreError::Absent`] where there is no store; else as [`Store::open`].
+    pub fn open_existing(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self> {
+        let path = path.as_ref();
+        if !open::exists(path)? {
+            return Err(StoreError::Absent { path: path.to_path_buf() }.into());
+        }
+        Self::open_at(open::real_path(path)?, options)
+    }
+
+    fn open_at(path: PathBuf, options: StoreOptions) -> Result<Self> {
+        let mut connection = open::connect(&path)?;
+        migrate::run(&mut connection, &path)?;
+        Ok(Self { path, options, main: Mutex::new(connection), readers: OnceLock::new() })
+    }
+
+    /// The store's file, absolute, links in its folder resolved.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder that holds the store's file; runs made without a directory of their own live in its `runs/`.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// The clock that the store was opened with.
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.options.clock
+    }
+
+    /// Tells the observer that `step` has been reached.
+    pub(crate) fn reached(&self, step: Step) {
+        self.options.observer.reached(step);
+    }
+
+    /// Runs `work` in one immediate transaction and commits it where `work` is content; else rolls back.
+    ///
+    /// # Errors
+    /// What `work` gives, or the store's own error of beginning or committing.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let mut connection = self.lock_main();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let answer = work(&transaction)?;
+        transaction.commit()?;
+        Ok(answer)
+    }
+
+    /// Runs `work` in one read transaction.
+    ///
+    /// # Errors
+    /// What `work` gives, or the store's own error.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        match self.main.try_lock() {
+            Ok(mut connection) => read_in(&mut connection, work),
+            Err(TryLockError::Poisoned(poisoned)) => read_in(&mut poisoned.into_inner(), work),
+            Err(TryLockError::WouldBlock) => {
+                let mut connection =
+                    self.readers().get().map_err(|error| StoreError::Pool(error.to_string()))?;
+                read_in(&mut connection, work)
+            }
+        }
+    }
+
+    /// A poisoned mutex is taken all the same: the transaction of the thread that panicked was rolled back when it
+    /// was dropped, so the connection is as good as new.
+    fn lock_main(&self) -> MutexGuard<'_, Connection> {
+        self.main.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn readers(&self) -> &r2d2::Pool<SqliteConnectionManager> {
+        self.readers.get_or_init(|| {
+            let manager = SqliteConnectionManager::file(&self.path)
+                .with_flags(open::flags())
+                .with_init(|connection| open::prepare(connection).and_then(|()| open::only_read(connection)));
+            r2d2::Pool::builder()
+                .max_size(MAX_READERS)
+                .min_idle(Some(0))
+                .connection_timeout(open::BUSY_TIMEOUT)
+                .build_unchecked(manager)
+        })
+    }
+}
+
+fn read_in<T>(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    let transaction = connection.transaction()?;
+    let answer = work(&transaction)?;
+    transaction.finish().map_err(Error::from)?;
+    Ok(answer)
+}
