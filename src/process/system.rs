@@ -5,6 +5,7 @@ use std::fs;
 use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::{self, Pid};
+use procfs::process::{Process, Stat};
 
 use super::{Identity, Presence, ProcessTable};
 
@@ -14,11 +15,11 @@ pub struct SystemProcesses;
 
 impl ProcessTable for SystemProcesses {
     fn current(&self) -> Identity {
-        let pid = std::process::id();
         let own_proc = proc_is_ours();
+        let stat = if own_proc { Process::myself().and_then(|this| this.stat()).ok() } else { None };
         Identity {
-            pid,
-            start_time: if own_proc { read_stat(pid).map(|stat| stat.start_time) } else { None },
+            pid: std::process::id(),
+            start_time: stat.map(|stat| stat.starttime.to_string()),
             boot_id: read_line("/proc/sys/kernel/random/boot_id"),
             machine_id: read_line("/etc/machine-id").filter(|id| is_machine_id(id)),
             host_name: unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
@@ -38,10 +39,11 @@ impl ProcessTable for SystemProcesses {
         if !proc_is_ours() {
             return Presence::Running { start_time: None };
         }
-        match read_stat(pid) {
-            Some(stat) if stat.exited => Presence::Exited,
-            Some(stat) => Presence::Running { start_time: Some(stat.start_time) },
-            None => Presence::Running { start_time: None },
+        match Process::new(number).and_then(|process| process.stat()) {
+            Ok(stat) if has_exited(&stat) => Presence::Exited,
+            Ok(stat) => Presence::Running { start_time: Some(stat.starttime.to_string()) },
+            // Hidden (`hidepid`), or gone since it was asked: the caller looks again, or takes it as living.
+            Err(_) => Presence::Running { start_time: None },
         }
     }
 }
@@ -52,33 +54,9 @@ fn proc_is_ours() -> bool {
     read_link("/proc/self").is_some_and(|seen| seen == std::process::id().to_string())
 }
 
-/// What /proc/PID/stat tells of a process.
-struct Stat {
-    exited: bool,
-    start_time: String,
-}
-
-/// `None` where the file is hidden (`hidepid`), gone, or not of the known form.
-fn read_stat(pid: u32) -> Option<Stat> {
-    // Bytes, because the command's name in it may be any.
-    let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    parse_stat(&String::from_utf8_lossy(&bytes))
-}
-
-/// Reads `PID (COMMAND) STATE …` (proc_pid_stat(5)): state is field 3, the number of threads 20, the start time 22.
-fn parse_stat(line: &str) -> Option<Stat> {
-    // The command's name may hold blanks and parentheses; no later field holds one, so the last closes it.
-    let (_, rest) = line.rsplit_once(')')?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    let threads: u32 = fields.nth(20 - 4)?.parse().ok()?;
-    let start_time = fields.nth(22 - 21)?;
-    if start_time.is_empty() || !start_time.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    // A process whose first thread alone has ended shows as a zombie too, and lives on in the others.
-    let exited = matches!(state, "Z" | "X" | "x") && threads <= 1;
-    Some(Stat { exited, start_time: start_time.to_owned() })
+/// Whether a process is a zombie. One whose first thread alone has ended shows as one too, and lives on in the others.
+fn has_exited(stat: &Stat) -> bool {
+    matches!(stat.state, 'Z' | 'X' | 'x') && stat.num_threads <= 1
 }
 
 /// A machine id has 32 lower-case hex digits (machine-id(5)); a system in its first boot says `uninitialized`.
