@@ -10,6 +10,8 @@ pub mod event;
 pub mod id;
 pub mod json;
 pub mod process;
+pub mod projection;
+pub mod receipt;
 pub mod step;
 
 pub use error::{Error, Result};

@@ -253,7 +253,7 @@ pub enum ProjectionError {
     #[error("event-chain: the event at place {place} does not follow the one before it")]
     EventChain {
         /// The event's place, from 1.
-        place: u64,
+        place: i64,
     },
     /// The base snapshot's status is no string.
     #[error("projection-input: the base snapshot's status is not a string")]

@@ -8,4 +8,6 @@ mod event;
 mod json;
 mod process;
 
+mod projection;
+mod receipt;
 mod store;

@@ -1,0 +1,135 @@
+//! The projection: a run's snapshot as its journal tells it.
+//!
+//! A pure function of a base snapshot, verified events and whether there is a journal. It derives five fields and
+//! preserves the rest; a field that it does not know is refused rather than carried along unseen (contract events.md,
+//! Projection). Shadow comparison and `runs project` use it; nothing is ever written to run.json from here.
+
+use crate::error::ProjectionError;
+use crate::event::{self, Event, Head};
+use crate::json::{Object, Text, Value};
+
+/// The version of these rules. Evidence of another version is stale.
+pub const PROJECTOR_VERSION: i64 = 2;
+
+/// The fields that the projection sets.
+pub const DERIVED_FIELDS: &[&str] =
+    &["status", "projector_version", "journal_present", "journal_last_sequence", "journal_last_event_digest"];
+
+/// The fields that it takes over from the base.
+pub const PRESERVED_FIELDS: &[&str] = &[
+    "schema",
+    "schema_version",
+    "task",
+    "orchestrator",
+    "roster",
+    "worker",
+    "scheduler",
+    "dry_run",
+    "read_only",
+    "cwd",
+    "lock_workspace",
+    "codex_transport",
+    "lifecycle_journal_requested",
+    "started_at",
+    "status_started_at",
+    "finished_at",
+    "duration_seconds",
+    "resumed_at",
+    "recovery_history",
+    "recovery_preserved_artifact",
+    "code_graph_brief",
+    "drift_impact_brief",
+    "evidence_brief",
+    "brief_budget",
+    "route",
+    "skill_route_policy",
+    "pre_run_snapshot",
+    "git",
+    "code_graph_delta",
+    "context_eval",
+    "suspected_noop",
+    "control_transport",
+    "control_socket",
+    "active_stage",
+    "active_seats",
+    "phase_owner",
+    "error",
+    "failure_phase",
+    "failure_kind",
+    "failure",
+    "transport_warning",
+    "artifact_collection",
+    "artifacts",
+    "handoff",
+];
+
+/// The snapshot that `events`, a whole journal from sequence 1 on, make of `base`.
+///
+/// The status is that of the last event that tells one, the base's where none does. Checkpoints tell none and count as
+/// events all the same. Cost: linear in the events and the base.
+///
+/// # Errors
+/// In this order: [`ProjectionError::UnknownSnapshotField`], [`ProjectionError::EventChain`],
+/// [`ProjectionError::BaseStatus`], then of the first event in question [`ProjectionError::UnmappedEventType`] or
+/// [`ProjectionError::EventPayload`].
+pub fn project<'a>(
+    base: &Object,
+    events: impl IntoIterator<Item = &'a Event>,
+    journal_present: bool,
+) -> Result<Object, ProjectionError> {
+    let known = |key: &Text| {
+        DERIVED_FIELDS.iter().chain(PRESERVED_FIELDS).any(|field| field.as_bytes() == key.as_bytes())
+    };
+    if !base.keys().all(known) {
+        return Err(ProjectionError::UnknownSnapshotField);
+    }
+    // Every chain fault comes before any fault of a status, so the first of the latter waits for the end.
+    let mut run_id = None;
+    let mut head: Option<Head> = None;
+    let mut status = Ok(None);
+    for (place, event) in (1..).zip(events) {
+        let follows = event.sequence() == place
+            && event.previous_digest() == head.map(|head| head.digest)
+            && *run_id.get_or_insert(event.run_id()) == event.run_id();
+        if !follows {
+            return Err(ProjectionError::EventChain { place });
+        }
+        head = Some(Head { sequence: place, digest: event.event_digest() });
+        if status.is_ok() && !event.is_checkpoint() {
+            status = told_status(event).map(Some);
+        }
+    }
+    if !matches!(base.get("status".as_bytes()), Some(Value::String(_))) {
+        return Err(ProjectionError::BaseStatus);
+    }
+    let mut snapshot = base.clone();
+    if let Some(status) = status? {
+        snapshot.insert("status".into(), status.into());
+    }
+    stamp(&mut snapshot, head, journal_present);
+    Ok(snapshot)
+}
+
+/// Sets the four derived fields that tell of the journal (all but the status), as shadow comparison does with what was
+/// written. Without a head the sequence is 0 and the digest null.
+pub fn stamp(snapshot: &mut Object, head: Option<Head>, journal_present: bool) {
+    let digest = head.map_or(Value::Null, |head| head.digest.to_hex().into());
+    let fields: [(&str, Value); 4] = [
+        ("projector_version", PROJECTOR_VERSION.into()),
+        ("journal_present", journal_present.into()),
+        ("journal_last_sequence", head.map_or(0, |head| head.sequence).into()),
+        ("journal_last_event_digest", digest),
+    ];
+    for (field, value) in fields {
+        snapshot.insert(field.into(), value);
+    }
+}
+
+fn told_status(event: &Event) -> Result<&'static str, ProjectionError> {
+    let (sequence, event_type) = (event.sequence(), event.event_type());
+    event.status().ok_or(if event::tells_status(event_type) {
+        ProjectionError::EventPayload { sequence, event_type }
+    } else {
+        ProjectionError::UnmappedEventType { sequence, event_type }
+    })
+}
