@@ -23,6 +23,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, Result, StoreError};
+use crate::process::{ProcessTable, SystemProcesses};
 use crate::step::{Observer, Step, Unobserved};
 
 pub use location::{Location, git_root, locate};
@@ -38,12 +39,18 @@ pub struct StoreOptions {
     pub clock: Arc<dyn Clock>,
     /// Is told of each numbered step.
     pub observer: Arc<dyn Observer>,
+    /// What can be seen of other processes; a lock's owner is judged by it.
+    pub processes: Arc<dyn ProcessTable>,
 }
 
 impl Default for StoreOptions {
-    /// The machine's clock, and nobody looking on.
+    /// The machine's clock and processes, and nobody looking on.
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), observer: Arc::new(Unobserved) }
+        Self {
+            clock: Arc::new(SystemClock),
+            observer: Arc::new(Unobserved),
+            processes: Arc::new(SystemProcesses),
+        }
     }
 }
 
@@ -104,6 +111,11 @@ impl Store {
     /// The clock that the store was opened with.
     pub fn clock(&self) -> &dyn Clock {
         &*self.options.clock
+    }
+
+    /// What can be seen of other processes from here.
+    pub fn processes(&self) -> &dyn ProcessTable {
+        &*self.options.processes
     }
 
     /// Tells the observer that `step` has been reached.
