@@ -7,6 +7,7 @@ pub mod db;
 pub mod digest;
 pub mod error;
 pub mod event;
+pub mod handoff;
 pub mod id;
 pub mod json;
 pub mod process;

@@ -4,6 +4,7 @@
 //! exit codes and remedies (`cli/exit.rs`). No message holds a payload's value, a token, or the content of a file.
 
 mod event;
+mod handoff;
 mod id;
 mod json;
 mod store;
@@ -12,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use event::{ChainFault, CheckpointPayloadError, EventError, ProjectionError};
+pub use handoff::{FileFault, HandoffError, HandoffFile, Record};
 pub use id::IdError;
 pub use json::{JsonError, JsonFault};
 pub use store::StoreError;
@@ -57,6 +59,9 @@ pub enum Error {
     /// The store can't be opened, is busy, full, damaged, or not a store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A leg of the handoff that is refused.
+    #[error(transparent)]
+    Handoff(#[from] HandoffError),
 }
 
 impl Error {

@@ -1,0 +1,280 @@
+//! What the handoff refuses.
+//!
+//! One kind of error with a category (contract handoff.md, reading): whatever the category, the leg did not happen, and
+//! the state of the leg before it is whole.
+
+use std::fmt;
+
+use super::{JsonError, StoreError};
+
+/// A refused leg of the handoff.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandoffError {
+    /// The store has no current one.
+    #[error("there is no current {record}")]
+    Missing {
+        /// What was looked for.
+        record: Record,
+    },
+    /// It is of another kind, or of a schema version that this program does not know.
+    #[error("the {record} is of the wrong kind or schema version")]
+    Version {
+        /// What it was read as.
+        record: Record,
+    },
+    /// Its time is over.
+    #[error("the {record} {bundle_id} is stale: {age} seconds old, and {limit} are allowed")]
+    Stale {
+        /// What is stale.
+        record: Record,
+        /// Its round.
+        bundle_id: String,
+        /// Whole seconds since it was stored, rounded up.
+        age: i64,
+        /// Seconds that it may be old.
+        limit: i64,
+    },
+    /// It was found stale before; a clock that went back does not make it fresh.
+    #[error("the {record} {bundle_id} is stale: it was found too old before, whatever the clock says now")]
+    Expired {
+        /// What is stale.
+        record: Record,
+        /// Its round.
+        bundle_id: String,
+    },
+    /// Its stamp is ahead of the clock by more than clocks differ.
+    #[error("the {record} {bundle_id} is from the future: stamped {ahead} seconds ahead of this clock")]
+    FromTheFuture {
+        /// What is from the future.
+        record: Record,
+        /// Its round.
+        bundle_id: String,
+        /// Whole seconds, rounded up.
+        ahead: i64,
+    },
+    /// It was made from fixtures and the call is a real one, or the other way round.
+    #[error("the {record} {bundle_id} was made {} --mock and this call is {} it", with(*.stored), with(!*.stored))]
+    MockParity {
+        /// What the call would have used.
+        record: Record,
+        /// Its round.
+        bundle_id: String,
+        /// Whether it was made with `--mock`.
+        stored: bool,
+    },
+    /// A mock leg in the default store.
+    #[error("a --mock leg needs --save-dir: fixtures stay out of the default store")]
+    MockNeedsSaveDir,
+    /// Nothing of it can be read any more.
+    #[error("the {record} {bundle_id} is corrupt: {fault}")]
+    Corrupt {
+        /// What is corrupt.
+        record: Record,
+        /// Its round.
+        bundle_id: String,
+        /// In which way.
+        fault: &'static str,
+    },
+    /// The engine's pool breaks a rule.
+    #[error("the pool is refused: {place}: {rule}")]
+    Pool {
+        /// Where, as a path of keys and positions.
+        place: String,
+        /// What has to stand there.
+        rule: &'static str,
+    },
+    /// A file that the host or the engine wrote can't be used at all.
+    #[error("the {file} file is refused: {fault}")]
+    File {
+        /// Which file.
+        file: HandoffFile,
+        /// What is wrong with it.
+        fault: FileFault,
+    },
+    /// A file that names another round than the current one.
+    #[error("the {file} file is bound to bundle_id {} but the current {against} is \"{current}\"", quoted(.found.as_deref()))]
+    Mismatch {
+        /// Which file.
+        file: HandoffFile,
+        /// The id in the file, where one stands there.
+        found: Option<String>,
+        /// What the file is bound against.
+        against: Record,
+        /// The id that it must have.
+        current: String,
+    },
+    /// The round that the leg belongs to is over: a newer `nominate` came between.
+    #[error("round {bundle_id} was superseded{}", superseded_by(.by.as_deref()))]
+    Superseded {
+        /// The round that is over.
+        bundle_id: String,
+        /// The current one, where there is one.
+        by: Option<String>,
+    },
+    /// The pending report that the leg began with is over: a newer `judge` or `report` came between.
+    #[error("the pending report of round {bundle_id} was superseded while this leg ran")]
+    PendingSuperseded {
+        /// Its round.
+        bundle_id: String,
+    },
+    /// A report before there are judgments.
+    #[error("round {bundle_id} has no judgments yet")]
+    Unjudged {
+        /// The current round.
+        bundle_id: String,
+    },
+    /// `--domain` names another domain than the pool.
+    #[error("--domain differs from the domain of the pool")]
+    Domain,
+    /// No round of this id.
+    #[error("the store has no nominations bundle of this id")]
+    UnknownBundle,
+    /// An imported bundle whose id the store has already.
+    #[error("the store has a nominations bundle {bundle_id} already")]
+    KnownBundle {
+        /// The id.
+        bundle_id: String,
+    },
+    /// No topic of this name in the queue.
+    #[error("the queue has no topic of this name")]
+    UnknownTopic,
+    /// The store did not take what the leg made: the disk is full, or may not be written.
+    #[error("the {record} could not be stored: {source}")]
+    NotStored {
+        /// What was to be stored.
+        record: Record,
+        /// The store's own error.
+        source: Box<StoreError>,
+    },
+}
+
+impl HandoffError {
+    /// The category, a stable word for scripts.
+    pub fn category(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "missing",
+            Self::Version { .. } => "version",
+            Self::Stale { .. } | Self::Expired { .. } => "stale",
+            Self::FromTheFuture { .. } => "future",
+            Self::MockParity { .. } | Self::MockNeedsSaveDir => "mock",
+            Self::Corrupt { .. } => "corrupt",
+            Self::Pool { .. } => "pool",
+            Self::File { .. } => "file",
+            Self::Mismatch { .. } => "mismatch",
+            Self::Superseded { .. } | Self::PendingSuperseded { .. } => "superseded",
+            Self::Unjudged { .. } => "unjudged",
+            Self::Domain => "domain",
+            Self::UnknownBundle | Self::KnownBundle { .. } => "bundle",
+            Self::UnknownTopic => "topic",
+            Self::NotStored { .. } => "write",
+        }
+    }
+}
+
+/// What is kept between the legs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Record {
+    /// What leg 1 stored.
+    Bundle,
+    /// What leg 2 stored.
+    Judgments,
+    /// What the end of leg 2 stored.
+    PendingReport,
+    /// What leg 3 stored.
+    Angles,
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Bundle => "nominations bundle",
+            Self::Judgments => "judgments",
+            Self::PendingReport => "pending report",
+            Self::Angles => "angles",
+        })
+    }
+}
+
+/// A file that a leg reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandoffFile {
+    /// The engine's pool.
+    Pool,
+    /// The host's judgments.
+    Judgments,
+    /// The engine's report.
+    Report,
+    /// The host's angles.
+    Angles,
+    /// A bundle of the legacy program.
+    Bundle,
+}
+
+impl fmt::Display for HandoffFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Pool => "pool",
+            Self::Judgments => "judgments",
+            Self::Report => "report",
+            Self::Angles => "angles",
+            Self::Bundle => "bundle",
+        })
+    }
+}
+
+/// Why a file is of no use. The order is that of the reading.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileFault {
+    /// No JSON that may be read: not UTF-8, no value, a key twice.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// The top value is no object.
+    #[error("it holds no JSON object")]
+    NotAnObject,
+    /// The rows are not where they should be.
+    #[error("it has no list \"{key}\"")]
+    NoList {
+        /// The list's key.
+        key: &'static str,
+    },
+    /// There are rows, or none, and not one can be used.
+    #[error("no row of \"{key}\" can be used")]
+    NoUsableRow {
+        /// The list's key.
+        key: &'static str,
+    },
+    /// A member is not what the contract says.
+    #[error("{place}: {rule}")]
+    Member {
+        /// Where, as a path of keys and positions.
+        place: String,
+        /// What has to stand there.
+        rule: &'static str,
+    },
+}
+
+fn with(mock: bool) -> &'static str {
+    if mock { "with" } else { "without" }
+}
+
+/// An id as it stands in a file, short enough for a message.
+fn quoted(found: Option<&str>) -> String {
+    /// An id has 16 characters; this leaves room to see what a wrong one is.
+    const LONGEST: usize = 40;
+    match found {
+        None => "(none)".to_owned(),
+        Some(id) if id.chars().count() > LONGEST => {
+            format!("{:?}…", id.chars().take(LONGEST).collect::<String>())
+        }
+        Some(id) => format!("{id:?}"),
+    }
+}
+
+fn superseded_by(current: Option<&str>) -> String {
+    match current {
+        Some(current) => format!(" by {current}, the current one"),
+        None => " by a sweep that found nothing".to_owned(),
+    }
+}
