@@ -174,8 +174,7 @@ pub fn covered(checkpoint: &CheckpointPayload, tail: &[Event], status: Option<&s
         [] => true,
         [event] => {
             checkpoint.paired_event_type == Some(event.event_type())
-                && event.status().is_some()
-                && event.status() == status
+                && event.status().is_some_and(|told| Some(told) == status)
         }
         _ => false,
     }

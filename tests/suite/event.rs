@@ -345,6 +345,13 @@ fn every_break_of_a_chain_is_told_apart() {
     assert_eq!(verify(&pick(&[first, first])), Err(ChainFault::Sequence { line: 2 }));
     let other = chain(&[("run.created", object([])), ("run.planning.started", object([]))]);
     assert_eq!(verify(&pick(&[first, &other[1], third])), Err(ChainFault::Link { line: 2 }));
+    let skipping = Event::new(EventInput {
+        sequence: 3,
+        run_id: "r",
+        previous_digest: Some(first.event_digest()),
+        ..valid()
+    });
+    assert_eq!(verify(&pick(&[first, &skipping.unwrap()])), Err(ChainFault::Sequence { line: 2 }));
     let foreign = next(Some(first), "other", "run.planning.started", "key-1", object([]));
     assert_eq!(verify(&pick(&[first, &foreign])), Err(ChainFault::MixedRuns { line: 2 }));
     let repeated = next(Some(second), "r", "run.dispatch.requested", "key-0", object([]));
@@ -386,6 +393,23 @@ fn coverage_vectors_are_judged_alike() {
         });
         assert_eq!(Value::Bool(covered), *vector.get("covered").unwrap(), "{vector:?}");
     }
+}
+
+#[test]
+fn a_tail_is_covered_only_by_the_paired_event_with_the_checkpoints_status() {
+    let payload =
+        |paired| CheckpointPayload { sha256: Digest::of(b""), byte_size: 0, paired_event_type: paired };
+    let failed = |status: Value| chain(&[("run.failed", object([("status", status)]))]);
+    let covered = |paired, tail: &[Event], status| event::covered(&payload(paired), tail, status);
+    assert!(covered(None, &[], None));
+    assert!(covered(Some("run.failed"), &[], Some("failed")), "its status event may be missing");
+    assert!(covered(Some("run.failed"), &failed("timeout".into()), Some("timeout")));
+    assert!(!covered(Some("run.failed"), &failed("timeout".into()), Some("failed")));
+    assert!(!covered(Some("run.failed"), &failed("timeout".into()), None));
+    assert!(!covered(Some("run.failed"), &failed(Value::Null), None), "no status is not the same status");
+    assert!(!covered(Some("run.completed"), &failed("failed".into()), Some("failed")));
+    assert!(!covered(None, &failed("failed".into()), Some("failed")));
+    assert!(!covered(Some("run.created"), &three(), Some("started")));
 }
 
 #[test]

@@ -83,6 +83,16 @@ fn a_chain_with_a_fault_is_never_projected() {
     assert_eq!(project(&whole[1..]), fault(1), "a chain starts at 1");
     assert_eq!(project(&[whole[0].clone(), whole[2].clone()]), fault(2), "no gap");
     assert_eq!(project(&[whole[0].clone(), whole[0].clone()]), fault(2), "no repetition");
+    let skipping = Event::new(EventInput {
+        run_id: "r",
+        sequence: 3,
+        event_type: "run.planning.started",
+        recorded_at: "2026-03-04T05:06:07.000008Z",
+        idempotency_key: "key",
+        previous_digest: Some(whole[0].event_digest()),
+        payload: Object::default(),
+    });
+    assert_eq!(project(&[whole[0].clone(), skipping.unwrap()]), fault(2), "no gap behind a link that holds");
     let foreign = next(Some(&whole[1]), "other", "run.dispatch.requested", "{}");
     assert_eq!(project(&[whole[0].clone(), whole[1].clone(), foreign]), fault(3), "one run");
     let other = chain(&[("run.created", r#"{"status": "started"}"#), ("run.dispatch.requested", "{}")]);
