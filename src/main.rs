@@ -1,3 +1,5 @@
 //! The legbook command line.
 
+mod cli;
+
 fn main() {}
