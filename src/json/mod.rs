@@ -4,8 +4,12 @@
 //! rules out an ordinary JSON value: integers of any size keep every digit, `NaN` and the infinities are values, a lone
 //! surrogate escape survives, a repeated key keeps its first place and its last value.
 //!
+//! `token.rs` knows the grammar; `parse.rs` builds values of its tokens, `raw.rs` keeps them as they are spelled. `write.rs` and
+//! `number.rs` spell values, `layout.rs` sets tokens apart.
+//!
 //! Pure: no files, no clock. Cost: linear in the input; nesting is bounded, so no input overflows the stack.
 
+mod layout;
 mod number;
 mod parse;
 pub mod raw;
@@ -15,5 +19,5 @@ mod write;
 
 pub use parse::{parse, parse_object, parse_unique};
 pub use raw::{Raw, RawValue};
-pub use value::{Integer, Object, Text, Value};
+pub use value::{Integer, Object, Text, Value, object};
 pub use write::{artifact_bytes, canonical_bytes, indented, line, snapshot_bytes};

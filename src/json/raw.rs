@@ -1,12 +1,13 @@
 //! JSON kept as its own tokens: for a value that must come back as it was spelled (contract handoff.md, the pool).
 //!
 //! The spelling of numbers and escapes, the order of keys and repeated keys are kept; white space between tokens is not.
-//! The grammar is the tokenizer's (`token.rs`), the white space of the outputs the layout's (`write.rs`).
+//! The grammar is the tokenizer's (`token.rs`), the white space of the outputs the layout's (`layout.rs`).
 
+use super::layout::{Layout, Spacing};
 use super::parse::{self, RepeatedKey};
 use super::token::{Container, Token, Tokens};
 use super::value::{Text, Value};
-use super::write::{self, Layout, Spacing};
+use super::write;
 use crate::error::JsonError;
 
 /// Reads any JSON value and keeps its tokens.
@@ -27,13 +28,12 @@ impl Raw {
         let mut layout = Layout::new(Spacing::None);
         layout.open(Container::Object);
         for (key, value) in members {
-            layout.before_key();
-            layout.out.push_str(&write::compact(&Value::from(key)));
-            layout.after_key();
-            layout.scalar(&value.0);
+            layout.key().push_str(&write::compact(&Value::from(key)));
+            layout.colon();
+            layout.value().push_str(&value.0);
         }
         layout.close(Container::Object);
-        Self(layout.out)
+        Self(layout.into_text())
     }
 
     /// An array of these items, in this order.
@@ -41,10 +41,10 @@ impl Raw {
         let mut layout = Layout::new(Spacing::None);
         layout.open(Container::Array);
         for item in items {
-            layout.scalar(&item.0);
+            layout.value().push_str(&item.0);
         }
         layout.close(Container::Array);
-        Self(layout.out)
+        Self(layout.into_text())
     }
 
     /// The whole value, to be looked into.
@@ -166,16 +166,15 @@ fn spaced(mut tokens: Tokens<'_>, spacing: Spacing) -> Result<String, JsonError>
             Token::Open(container) => layout.open(container),
             Token::Close(container) => layout.close(container),
             Token::Key(key) => {
-                layout.before_key();
-                layout.out.push_str(key.source);
-                layout.after_key();
+                layout.key().push_str(key.source);
+                layout.colon();
             }
-            Token::String(text) => layout.scalar(text.source),
-            Token::Integer(source) | Token::Double(source) => layout.scalar(source),
-            Token::Bool(true) => layout.scalar("true"),
-            Token::Bool(false) => layout.scalar("false"),
-            Token::Null => layout.scalar("null"),
+            Token::String(text) => layout.value().push_str(text.source),
+            Token::Integer(source) | Token::Double(source) => layout.value().push_str(source),
+            Token::Bool(true) => layout.value().push_str("true"),
+            Token::Bool(false) => layout.value().push_str("false"),
+            Token::Null => layout.value().push_str("null"),
         }
     }
-    Ok(layout.out)
+    Ok(layout.into_text())
 }

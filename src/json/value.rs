@@ -27,6 +27,11 @@ pub enum Value {
 /// An object's members in the order of their first appearance.
 pub type Object = IndexMap<Text, Value>;
 
+/// An object of these members; of a repeated key the last value, in the place of the first.
+pub fn object<K: Into<Text>>(members: impl IntoIterator<Item = (K, Value)>) -> Object {
+    members.into_iter().map(|(key, value)| (key.into(), value)).collect()
+}
+
 /// An integer of any size as Python prints it: decimal digits, `-` in front where negative, no leading zeros, no `-0`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Integer(String);
@@ -146,10 +151,34 @@ impl Value {
         self.as_object()?.get(key.as_bytes())
     }
 
+    /// The items, where this is an array.
+    pub fn as_array(&self) -> Option<&[Value]> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The text, where this is a string; it may hold lone surrogates.
+    pub fn as_text(&self) -> Option<&Text> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The text, where this is a string without a lone surrogate.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => text.as_str(),
+            _ => None,
+        }
+    }
+
+    /// The boolean, where this is one; a number is none.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
             _ => None,
         }
     }
@@ -197,5 +226,23 @@ impl From<i64> for Value {
 impl From<bool> for Value {
     fn from(value: bool) -> Self {
         Self::Bool(value)
+    }
+}
+
+impl From<Text> for Value {
+    fn from(text: Text) -> Self {
+        Self::String(text)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Self::Array(items)
+    }
+}
+
+impl From<Object> for Value {
+    fn from(members: Object) -> Self {
+        Self::Object(members)
     }
 }

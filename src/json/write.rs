@@ -3,6 +3,7 @@
 //! The forms differ in three ways: white space, the order of keys, and whether characters beyond ASCII are escaped.
 //! What a form can't hold is refused before the first byte is written.
 
+use super::layout::{Layout, Spacing};
 use super::number;
 use super::token::Container;
 use super::value::{Object, Text, Value};
@@ -11,11 +12,11 @@ use crate::error::{JsonError, JsonFault};
 /// The bytes of run.json: indented by two, keys in code point order, ASCII only, one newline at the end
 /// (contract run-json.md, writing a snapshot). Every object has such bytes.
 pub fn snapshot_bytes(snapshot: &Object) -> Vec<u8> {
-    let mut writer =
-        Writer { layout: Layout::new(Spacing::Indented), keys: Keys::Sorted, characters: Characters::Ascii };
+    let mut writer = Writer::new(Spacing::Indented, Keys::Sorted, Characters::Ascii);
     writer.object(snapshot);
-    writer.layout.out.push('\n');
-    writer.layout.out.into_bytes()
+    let mut text = writer.layout.into_text();
+    text.push('\n');
+    text.into_bytes()
 }
 
 /// The bytes of a stage artifact: indented by two, keys in the order they have, UTF-8, no newline at the end
@@ -57,20 +58,24 @@ pub(super) fn compact(value: &Value) -> String {
 }
 
 fn write(value: &Value, spacing: Spacing, keys: Keys, characters: Characters) -> String {
-    let mut writer = Writer { layout: Layout::new(spacing), keys, characters };
+    let mut writer = Writer::new(spacing, keys, characters);
     writer.value(value);
-    writer.layout.out
+    writer.layout.into_text()
 }
 
+/// The order of an object's members.
 #[derive(Clone, Copy)]
 enum Keys {
     AsGiven,
     Sorted,
 }
 
+/// Which characters stand for themselves in a string.
 #[derive(Clone, Copy)]
 enum Characters {
+    /// Space to `~`.
     Ascii,
+    /// All but the control characters below space.
     Utf8,
 }
 
@@ -81,25 +86,21 @@ struct Writer {
 }
 
 impl Writer {
+    fn new(spacing: Spacing, keys: Keys, characters: Characters) -> Self {
+        Self { layout: Layout::new(spacing), keys, characters }
+    }
+
     fn value(&mut self, value: &Value) {
         match value {
-            Value::Null => self.layout.scalar("null"),
-            Value::Bool(true) => self.layout.scalar("true"),
-            Value::Bool(false) => self.layout.scalar("false"),
-            Value::Integer(integer) => self.layout.scalar(integer.as_str()),
-            Value::Double(double) => {
-                self.layout.before_value();
-                number::push_double(&mut self.layout.out, *double);
-            }
-            Value::String(text) => {
-                self.layout.before_value();
-                self.quoted(text);
-            }
+            Value::Null => self.layout.value().push_str("null"),
+            Value::Bool(true) => self.layout.value().push_str("true"),
+            Value::Bool(false) => self.layout.value().push_str("false"),
+            Value::Integer(integer) => self.layout.value().push_str(integer.as_str()),
+            Value::Double(double) => number::push_double(self.layout.value(), *double),
+            Value::String(text) => push_quoted(self.layout.value(), text, self.characters),
             Value::Array(items) => {
                 self.layout.open(Container::Array);
-                for item in items {
-                    self.value(item);
-                }
+                items.iter().for_each(|item| self.value(item));
                 self.layout.close(Container::Array);
             }
             Value::Object(members) => self.object(members),
@@ -120,30 +121,28 @@ impl Writer {
     }
 
     fn member(&mut self, key: &Text, value: &Value) {
-        self.layout.before_key();
-        self.quoted(key);
-        self.layout.after_key();
+        push_quoted(self.layout.key(), key, self.characters);
+        self.layout.colon();
         self.value(value);
     }
+}
 
-    fn quoted(&mut self, text: &Text) {
-        let out = &mut self.layout.out;
-        out.push('"');
-        match (self.characters, text.as_str()) {
-            (Characters::Utf8, Some(text)) => {
-                push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
-            }
-            (Characters::Ascii, Some(text)) => {
-                push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x7F..));
-            }
-            // A lone surrogate: an escape is all that it can be. Forms that refuse it have done so by now.
-            (_, None) => text.code_points().for_each(|code_point| match code_point {
-                0x20 | 0x21 | 0x23..=0x5B | 0x5D..=0x7E => out.extend(char::from_u32(code_point)),
-                _ => push_escape(out, code_point),
-            }),
+fn push_quoted(out: &mut String, text: &Text, characters: Characters) {
+    out.push('"');
+    match (text.as_str(), characters) {
+        (Some(text), Characters::Utf8) => {
+            push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
         }
-        out.push('"');
+        (Some(text), Characters::Ascii) => {
+            push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x7F..));
+        }
+        // A lone surrogate can only be an escape; the forms that refuse it have done so before this.
+        (None, _) => text.code_points().for_each(|code_point| match code_point {
+            0x20 | 0x21 | 0x23..=0x5B | 0x5D..=0x7E => out.extend(char::from_u32(code_point)),
+            _ => push_escape(out, code_point),
+        }),
     }
+    out.push('"');
 }
 
 /// Adds a text; the characters whose first byte `escaped` names are escaped, the runs between them copied whole.
@@ -183,92 +182,6 @@ fn push_code_unit(out: &mut String, unit: u32) {
     out.push_str("\\u");
     for shift in [12, 8, 4, 0] {
         out.extend(char::from_digit(unit >> shift & 0xF, 16));
-    }
-}
-
-/// The white space of a form.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spacing {
-    /// None at all.
-    None,
-    /// `, ` and `: `, all on one line.
-    Line,
-    /// Each item on a line of its own, two spaces a level.
-    Indented,
-}
-
-/// Sets tokens apart: brackets, commas, colons and white space. What stands between them is the caller's.
-pub(super) struct Layout {
-    /// What has been written.
-    pub(super) out: String,
-    spacing: Spacing,
-    depth: usize,
-    /// The innermost open container has nothing in it yet.
-    empty: bool,
-    /// A key was written; its value comes next.
-    after_key: bool,
-}
-
-impl Layout {
-    pub(super) fn new(spacing: Spacing) -> Self {
-        Self { out: String::new(), spacing, depth: 0, empty: true, after_key: false }
-    }
-
-    /// Writes a value that is one token.
-    pub(super) fn scalar(&mut self, token: &str) {
-        self.before_value();
-        self.out.push_str(token);
-    }
-
-    /// Comes before a value: in an array it is an item of its own, in an object its key was that.
-    pub(super) fn before_value(&mut self) {
-        if self.after_key {
-            self.after_key = false;
-        } else if self.depth > 0 {
-            self.before_item();
-        }
-    }
-
-    pub(super) fn before_key(&mut self) {
-        self.before_item();
-    }
-
-    pub(super) fn after_key(&mut self) {
-        self.out.push_str(if self.spacing == Spacing::None { ":" } else { ": " });
-        self.after_key = true;
-    }
-
-    pub(super) fn open(&mut self, container: Container) {
-        self.before_value();
-        self.out.push(container.opening());
-        self.depth += 1;
-        self.empty = true;
-    }
-
-    pub(super) fn close(&mut self, container: Container) {
-        self.depth = self.depth.saturating_sub(1);
-        if !self.empty && self.spacing == Spacing::Indented {
-            self.new_line();
-        }
-        self.out.push(container.closing());
-        self.empty = false;
-    }
-
-    fn before_item(&mut self) {
-        if !self.empty {
-            self.out.push(',');
-        }
-        match self.spacing {
-            Spacing::Indented => self.new_line(),
-            Spacing::Line if !self.empty => self.out.push(' '),
-            Spacing::Line | Spacing::None => {}
-        }
-        self.empty = false;
-    }
-
-    fn new_line(&mut self) {
-        self.out.push('\n');
-        self.out.extend(std::iter::repeat_n("  ", self.depth));
     }
 }
 
