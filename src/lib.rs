@@ -13,6 +13,7 @@ pub mod json;
 pub mod process;
 pub mod projection;
 pub mod receipt;
+pub mod settings;
 pub mod step;
 
 pub use error::{Error, Result};

@@ -1,4 +1,112 @@
-//! The command line: parses, calls the library, renders.
+//! The command line: parse, call the library, render.
+//!
+//! A verb a file. No rule of the journal is decided here, and nothing here can do what a caller of the library can't:
+//! this module belongs to the binary, so the compiler holds it to the public API. Exit codes and remedies are in
+//! `exit.rs` alone, output in `render.rs` alone.
 
-#[allow(dead_code, reason = "no command runs a child yet")]
+#![allow(dead_code, reason = "the commands that use the rest come one by one")]
+
+mod context;
+mod db;
+mod exit;
+mod render;
 mod supervise;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::{StringValueParser, TypedValueParser};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use context::Context;
+use exit::{Exit, Failure, Policy};
+use render::Render;
+
+const EXAMPLES: &str = "\
+Examples:
+  legbook db info                    where the store is, and its bounds
+  legbook db set max-journal-events 4096
+
+Exit codes: 0 done; 1 the machine failed it; 2 refused; 3 doctor could not check.
+Each command has a --help of its own; docs/CLI.md is the reference.";
+
+/// Keeps the journal of agent runs in one embedded SQLite file
+#[derive(Debug, Parser)]
+#[command(name = "legbook", version, after_help = EXAMPLES, arg_required_else_help = true)]
+struct Cli {
+    /// The store's file, instead of the .legbook/store.db that is found by looking upwards
+    #[arg(long, global = true, value_name = "FILE", env = "LEGBOOK_STORE", hide_env_values = true, value_parser = path())]
+    store: Option<PathBuf>,
+    /// Answer with one JSON object on one line
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print nothing but what was asked for: no notes, no headings
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Look at the store and move its bounds
+    #[command(subcommand)]
+    Db(db::Command),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Runs one call of the program. Never panics; a reader of stdout that has gone ends it quietly.
+pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.collect();
+    let cli =
+        Cli::command().try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let policy = Policy::of(command_name(arguments).as_deref());
+    match cli {
+        Ok(cli) => end(policy, run(cli)).into(),
+        Err(error) => {
+            // Nobody is left to be told where the stream is gone.
+            let _ = error.print();
+            // `--help` and `--version` come this way too.
+            if error.use_stderr() { policy.usage().into() } else { Exit::DONE.into() }
+        }
+    }
+}
+
+/// Reads a path. Paths are stored and printed as text, so only UTF-8 is taken.
+fn path() -> impl TypedValueParser<Value = PathBuf> {
+    StringValueParser::new().map(PathBuf::from)
+}
+
+/// The top-level command that was meant, also where the rest of the line can't be understood.
+fn command_name(arguments: Vec<OsString>) -> Option<String> {
+    let lenient = Cli::command().ignore_errors(true);
+    lenient.try_get_matches_from(arguments).ok()?.subcommand_name().map(str::to_owned)
+}
+
+fn run(cli: Cli) -> Result<Exit, Failure> {
+    let context = Context::new(cli.store, Render::new(cli.json, cli.quiet))?;
+    match cli.command {
+        Command::Db(command) => db::run(&context, command),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "legbook", &mut script);
+            context.render.raw(&script)?;
+            Ok(Exit::DONE)
+        }
+    }
+}
+
+fn end(policy: Policy, outcome: Result<Exit, Failure>) -> Exit {
+    match outcome {
+        Ok(exit) => exit,
+        Err(failure) => {
+            render::failure(&failure.to_string(), &exit::remedy(&failure));
+            policy.failure(&failure)
+        }
+    }
+}

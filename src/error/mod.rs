@@ -7,6 +7,7 @@ mod event;
 mod handoff;
 mod id;
 mod json;
+mod setting;
 mod store;
 
 use std::io;
@@ -16,6 +17,7 @@ pub use event::{ChainFault, CheckpointPayloadError, EventError, ProjectionError}
 pub use handoff::{FileFault, HandoffError, HandoffFile, Record};
 pub use id::IdError;
 pub use json::{JsonError, JsonFault};
+pub use setting::SettingError;
 pub use store::StoreError;
 
 /// The library's result.
@@ -56,6 +58,9 @@ pub enum Error {
     /// A projection that is refused.
     #[error(transparent)]
     Projection(#[from] ProjectionError),
+    /// A bound of the store that can't be moved so.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The store can't be opened, is busy, full, damaged, or not a store.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod cli;
 mod event;
 mod handoff_text;
 mod json;
@@ -12,3 +13,4 @@ mod process;
 mod projection;
 mod receipt;
 mod store;
+mod support;

@@ -1,0 +1,67 @@
+//! What every command is given: how it was called, where its store is, how it answers.
+//!
+//! Stores are opened here. Only a command that makes runs, rounds or settings makes a store; every other one leaves
+//! an absent store absent (contract store.md, One file).
+
+use std::path::{Path, PathBuf};
+
+use legbook::db::{Location, Store, StoreOptions, locate};
+use legbook::error::{Error, StoreError};
+
+use super::exit::Failure;
+use super::render::Render;
+
+/// How this call was made.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// `--store`, or LEGBOOK_STORE: never empty.
+    named: Option<PathBuf>,
+    cwd: PathBuf,
+    /// Where answers go.
+    pub(crate) render: Render,
+}
+
+impl Context {
+    /// Takes `--store` as it was given; an empty one counts as none, so that `LEGBOOK_STORE= legbook …` unsets it.
+    pub(crate) fn new(store: Option<PathBuf>, render: Render) -> Result<Self, Failure> {
+        let cwd = std::env::current_dir().map_err(Error::io("find the current directory", "."))?;
+        let named = store.filter(|path| !path.as_os_str().is_empty());
+        Ok(Self { named, cwd, render })
+    }
+
+    /// The current directory, absolute.
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Where the store is or would be made; the path is absolute.
+    pub(crate) fn location(&self) -> Result<Location, Failure> {
+        match &self.named {
+            Some(path) => {
+                let path = self.cwd.join(path);
+                let exists = path.symlink_metadata().is_ok();
+                Ok(Location { path, exists })
+            }
+            None => Ok(locate(&self.cwd)?),
+        }
+    }
+
+    /// Opens the store, making it where there is none.
+    pub(crate) fn open_or_make(&self) -> Result<Store, Failure> {
+        Ok(Store::open(self.location()?.path, StoreOptions::default())?)
+    }
+
+    /// Opens the store; an absent one is refused.
+    pub(crate) fn open(&self) -> Result<Store, Failure> {
+        Ok(Store::open_existing(self.location()?.path, StoreOptions::default())?)
+    }
+
+    /// Opens the store for a list, which is empty where there is none.
+    pub(crate) fn open_if_there(&self) -> Result<Option<Store>, Failure> {
+        match self.open() {
+            Ok(store) => Ok(Some(store)),
+            Err(Failure::Library(Error::Store(StoreError::Absent { .. }))) => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `legbook db`: the store as a file, and its bounds.
+
+use std::path::Path;
+
+use clap::Subcommand;
+use legbook::db::SCHEMA_VERSION;
+use legbook::json::Value;
+use legbook::settings::{self, Setting};
+
+use super::context::Context;
+use super::exit::{Exit, Failure};
+use super::render::{object, table};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show where the store is, its schema version and its bounds
+    Info,
+    /// Print the path of the store's file, also where it is not made yet
+    Path,
+    /// Move a bound of the store
+    #[command(after_help = "\
+The bounds: max-journal-events, max-journal-bytes, max-checkpoint-bytes, max-artifact-bytes.
+A bound is never set below what the store holds already.
+
+Example:
+  legbook db set max-journal-events 4096")]
+    Set {
+        /// The bound's name
+        key: String,
+        /// Its new value: a number of events or bytes
+        #[arg(allow_negative_numbers = true)]
+        value: i64,
+    },
+}
+
+pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Info => info(context)?,
+        Command::Path => path(context)?,
+        Command::Set { key, value } => set(context, &key, value)?,
+    }
+    Ok(Exit::DONE)
+}
+
+fn info(context: &Context) -> Result<(), Failure> {
+    let store = context.open()?;
+    let settings = settings::list(&store)?;
+    let rows = settings.iter().map(|setting| {
+        let Setting { key, value, lowest, highest, meaning } = setting;
+        vec![key.clone(), value.to_string(), format!("{lowest} to {highest}"), meaning.clone()]
+    });
+    let text = format!(
+        "store   {}\nschema  {SCHEMA_VERSION}\n\n{}",
+        store.path().display(),
+        table(context.render, &["SETTING", "VALUE", "ALLOWED", "MEANING"], rows)
+    );
+    let members = settings.iter().map(|setting| (setting.key.as_str().into(), setting.value.into()));
+    let answer = object([
+        ("path", shown(store.path())),
+        ("schema_version", SCHEMA_VERSION.into()),
+        ("settings", Value::Object(members.collect())),
+    ]);
+    context.render.answer(&answer, &text)
+}
+
+fn path(context: &Context) -> Result<(), Failure> {
+    let location = context.location()?;
+    let answer = object([("path", shown(&location.path)), ("exists", location.exists.into())]);
+    context.render.answer(&answer, &location.path.display().to_string())
+}
+
+fn set(context: &Context, key: &str, value: i64) -> Result<(), Failure> {
+    let before = settings::set(&context.open_or_make()?, key, value)?;
+    let answer = object([
+        ("key", before.key.as_str().into()),
+        ("value", value.into()),
+        ("previous", before.value.into()),
+    ]);
+    context.render.done(&answer, &format!("{}: {value} (was {})", before.key, before.value))
+}
+
+fn shown(path: &Path) -> Value {
+    path.display().to_string().into()
+}

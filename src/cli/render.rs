@@ -1,0 +1,151 @@
+//! Answers on stdout, notes on stderr.
+//!
+//! An answer has two forms: with `--json` one object on one line, in Python's default form; else text for people.
+//! What comes from a snapshot or the store is somebody else's text: for people it is printed with its control
+//! characters escaped, so that it can't drive the terminal.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Table, presets::NOTHING};
+use legbook::json::{self, Object, Text, Value};
+
+use super::exit::Failure;
+
+/// Where answers go, and in which form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Render {
+    json: bool,
+    quiet: bool,
+    colour: bool,
+}
+
+impl Render {
+    /// Takes `--json` and `--quiet`; colour is for terminals, unless NO_COLOR says no.
+    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+        Self { json, quiet, colour: wants_colour(&io::stdout()) }
+    }
+
+    /// Whether `--json` was given.
+    pub(crate) fn json(self) -> bool {
+        self.json
+    }
+
+    /// Whether `--quiet` was given.
+    pub(crate) fn quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// Prints what the command was asked for: the object with `--json`, else the text.
+    pub(crate) fn answer(self, object: &Value, text: &str) -> Result<(), Failure> {
+        if self.json { self.raw((json::line(object) + "\n").as_bytes()) } else { self.text(text) }
+    }
+
+    /// Prints what the command has done: as [`Render::answer`], but `--quiet` leaves the text out.
+    pub(crate) fn done(self, object: &Value, text: &str) -> Result<(), Failure> {
+        if self.quiet && !self.json { Ok(()) } else { self.answer(object, text) }
+    }
+
+    /// Prints bytes as they are. A reader that has gone is no failure: what the command did, it did.
+    pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
+        self.stream(bytes).map(|_| ())
+    }
+
+    /// Prints bytes as they are, and tells whether anybody still reads. For output without an end.
+    pub(crate) fn stream(self, bytes: &[u8]) -> Result<bool, Failure> {
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(Failure::Output(error)),
+        }
+    }
+
+    /// Prints text with one newline behind it; nothing where it is empty.
+    fn text(self, text: &str) -> Result<(), Failure> {
+        let text = text.trim_end_matches('\n');
+        if text.is_empty() { Ok(()) } else { self.raw(format!("{text}\n").as_bytes()) }
+    }
+
+    /// Tells people something beside the answer, on stderr; not with `--quiet`.
+    pub(crate) fn note(self, text: &str) {
+        if !self.quiet {
+            // Nobody is left to be told where stderr is gone.
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
+    /// `text` in the colour of how something stands, where stdout shows colours.
+    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+        if self.colour { paint(tone, text) } else { text.to_owned() }
+    }
+}
+
+/// How something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Doubtful,
+    Bad,
+}
+
+/// Prints a failure on stderr: what was refused, then what to do about it.
+pub(crate) fn failure(message: &str, remedy: &str) {
+    let mut stderr = io::stderr().lock();
+    let label = if wants_colour(&stderr) { paint(Tone::Bad, "error:") } else { "error:".to_owned() };
+    // Nobody is left to be told where stderr is gone.
+    let _ = writeln!(stderr, "{label} {}\nhelp: {}", printable(message), printable(remedy));
+}
+
+fn wants_colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+fn paint(tone: Tone, text: &str) -> String {
+    let colour = match tone {
+        Tone::Good => AnsiColor::Green,
+        Tone::Doubtful => AnsiColor::Yellow,
+        Tone::Bad => AnsiColor::Red,
+    };
+    let style = Style::new().bold().fg_color(Some(colour.into()));
+    format!("{style}{text}{style:#}")
+}
+
+/// A JSON object with these members in this order.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(key, value)| (Text::from(key), value)).collect::<Object>())
+}
+
+/// A JSON value, or null.
+pub(crate) fn nullable(value: Option<impl Into<Value>>) -> Value {
+    value.map_or(Value::Null, Into::into)
+}
+
+/// A table with a heading and without frames, for people. `--quiet` leaves the heading out.
+pub(crate) fn table(render: Render, heading: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    if !render.quiet() {
+        table.set_header(heading);
+    }
+    for row in rows {
+        table.add_row(row.iter().map(|cell| printable(cell).into_owned()));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
+    lines.collect()
+}
+
+/// `text` with its control characters escaped, safe for a terminal and on one line.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |character: char| {
+        if character.is_control() { character.escape_default().to_string() } else { character.to_string() }
+    };
+    Cow::Owned(text.chars().map(escape).collect())
+}

@@ -1,0 +1,1 @@
+SELECT key, value, lowest, highest, meaning FROM settings ORDER BY rowid

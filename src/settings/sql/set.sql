@@ -1,0 +1,1 @@
+UPDATE settings SET value = ?2 WHERE key = ?1

@@ -1,0 +1,88 @@
+//! What holds for the whole command line: usage, absent stores, closed and full outputs, the store's own commands.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
+
+use crate::support::{Answer, Workspace};
+
+#[test]
+fn looking_at_an_absent_store_makes_nothing() {
+    let workspace = Workspace::new();
+    let before = workspace.picture();
+    workspace.legbook(["db", "info"]).refused(2, "there is no store at ");
+    let path = workspace.legbook(["db", "path", "--json"]).json();
+    assert_eq!(path["path"], workspace.store().to_str().unwrap());
+    assert_eq!(path["exists"], false);
+    assert_eq!(workspace.picture(), before);
+}
+
+#[test]
+fn a_bound_moves_and_only_within_what_it_allows() {
+    let workspace = Workspace::new();
+    let moved = workspace.legbook(["db", "set", "max-journal-events", "4096", "--json"]).json();
+    assert_eq!(moved, serde_json::json!({"key": "max-journal-events", "value": 4096, "previous": 512}));
+    workspace.legbook(["db", "set", "max-journal-events", "7"]).refused(2, "from 8 to 10000000");
+    workspace.legbook(["db", "set", "max-journal-events", "-1"]).refused(2, "from 8 to 10000000");
+    workspace.legbook(["db", "set", "max-nonsense", "8"]).refused(2, "no such setting");
+    let info = workspace.legbook(["db", "info", "--json"]).json();
+    assert_eq!(info["settings"]["max-journal-events"], 4096);
+    assert_eq!(info["path"], workspace.store().to_str().unwrap());
+}
+
+#[test]
+fn json_answers_are_in_pythons_default_form() {
+    let workspace = Workspace::new();
+    let answer = workspace.legbook(["db", "set", "max-artifact-bytes", "1024", "--json"]);
+    assert_eq!(
+        answer.expect(0),
+        "{\"key\": \"max-artifact-bytes\", \"value\": 1024, \"previous\": 268435456}\n"
+    );
+}
+
+#[test]
+fn quiet_says_nothing_of_what_was_done() {
+    let workspace = Workspace::new();
+    let answer = workspace.legbook(["-q", "db", "set", "max-journal-events", "600"]);
+    assert_eq!((answer.expect(0), answer.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_refused_with_2() {
+    let workspace = Workspace::new();
+    for arguments in
+        [&["nonsense"][..], &["db"], &["db", "set", "max-journal-events"], &["--nonsense", "db", "info"]]
+    {
+        let answer = workspace.legbook(arguments);
+        answer.expect(2);
+        assert!(!answer.stderr.is_empty(), "{answer:?}");
+    }
+    let not_text = OsStr::from_bytes(b"\xff.db");
+    let answer = workspace.legbook([OsStr::new("--store"), not_text, OsStr::new("db"), OsStr::new("info")]);
+    answer.expect(2);
+    assert!(answer.stderr.starts_with("error: invalid UTF-8"), "{answer:?}");
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_it_quietly_and_a_full_disk_does_not() {
+    let workspace = Workspace::new();
+    workspace.legbook(["db", "set", "max-journal-events", "600"]).expect(0);
+    for arguments in [&["db", "info"][..], &["completions", "bash"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = workspace.command(arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        let answer = Answer::of(output);
+        assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{arguments:?}");
+    }
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = workspace.command(["db", "info"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    Answer::of(output).refused(1, "cannot write to the standard output");
+}
+
+#[test]
+fn an_empty_store_variable_counts_as_none() {
+    let workspace = Workspace::new();
+    let output = workspace.command(["db", "path"]).env("LEGBOOK_STORE", "").output().unwrap();
+    assert_eq!(Answer::of(output).stdout.trim_end(), workspace.store().to_str().unwrap());
+}
