@@ -13,4 +13,5 @@ mod process;
 mod projection;
 mod receipt;
 mod store;
+#[allow(dead_code, reason = "the suites that use the rest come one by one")]
 mod support;
