@@ -10,6 +10,7 @@ pub mod event;
 pub mod handoff;
 pub mod id;
 pub mod json;
+pub mod lock;
 pub mod process;
 pub mod projection;
 pub mod receipt;

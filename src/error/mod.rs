@@ -7,6 +7,7 @@ mod event;
 mod handoff;
 mod id;
 mod json;
+mod lock;
 mod setting;
 mod store;
 
@@ -17,6 +18,7 @@ pub use event::{ChainFault, CheckpointPayloadError, EventError, ProjectionError}
 pub use handoff::{FileFault, HandoffError, HandoffFile, Record};
 pub use id::IdError;
 pub use json::{JsonError, JsonFault};
+pub use lock::{LockError, Party};
 pub use setting::SettingError;
 pub use store::StoreError;
 
@@ -58,6 +60,9 @@ pub enum Error {
     /// A projection that is refused.
     #[error(transparent)]
     Projection(#[from] ProjectionError),
+    /// A lock that is not taken, held, claimed or let go.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// A bound of the store that can't be moved so.
     #[error(transparent)]
     Setting(#[from] SettingError),

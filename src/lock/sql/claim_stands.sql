@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT 1 FROM locks WHERE claim_id = :claim_id)

@@ -1,0 +1,1 @@
+DELETE FROM locks WHERE claim_id = :claim_id
