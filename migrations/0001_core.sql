@@ -2,7 +2,13 @@
 --
 -- Reason: the journal must hold its own rules whoever writes to it. In a plain sqlite3 shell foreign keys are off,
 -- CHECK can be switched off, and REPLACE deletes rows without firing DELETE triggers; so each rule here is a trigger,
--- and each BEFORE INSERT refuses a key that exists. What SQL cannot do (hashing) append checks before and doctor after.
+-- and each BEFORE INSERT refuses a key that exists. A row number is a key too: REPLACE on it would delete another row,
+-- so a table either has none (WITHOUT ROWID) or guards it; and where the order of rows means something, each number is
+-- exactly one more than the highest, so that nobody can use up the numbers. A BEFORE trigger sees -1 where no number was
+-- given, which is why the numbers themselves are checked AFTER.
+-- Not held here, because SQL cannot: that a digest is the SHA-256 of its bytes, that a text is well-formed UTF-8, that a
+-- snapshot is JSON. Append checks these before and doctor after. Nor can triggers stop who drops them or writes into the
+-- file past SQLite's tables.
 -- Runs on SQLite 3.40 with no function of legbook's own.
 
 -- ---------------------------------------------------------------------------------------------------------------------
@@ -33,7 +39,7 @@ CREATE TABLE settings (
     lowest  INTEGER NOT NULL,
     highest INTEGER NOT NULL,
     meaning TEXT NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 INSERT INTO settings (key, value, lowest, highest, meaning) VALUES
     ('max-journal-events',   512,       8,     10000000,  'events that one run''s journal may hold'),
@@ -52,14 +58,14 @@ END;
 -- Reference tables: the closed registry of events
 -- ---------------------------------------------------------------------------------------------------------------------
 
-CREATE TABLE event_types (event_type TEXT PRIMARY KEY) STRICT;
+CREATE TABLE event_types (event_type TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 -- The payload keys that an event type allows.
 CREATE TABLE event_payload_keys (
     event_type TEXT NOT NULL REFERENCES event_types,
     key        TEXT NOT NULL,
     PRIMARY KEY (event_type, key)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Event -> status. payload_status null: the type alone decides; else the payload's status must be that word.
 CREATE TABLE event_statuses (
@@ -73,7 +79,7 @@ CREATE TABLE event_statuses (
 CREATE TABLE status_events (
     status     TEXT PRIMARY KEY,
     event_type TEXT NOT NULL REFERENCES event_types
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 INSERT INTO event_types (event_type) VALUES
     ('run.created'),
@@ -197,7 +203,7 @@ CREATE TABLE removals (
     removed_at    TEXT NOT NULL,
     last_sequence INTEGER NOT NULL,            -- 0: there was no event
     last_digest   TEXT                         -- null: there was no event
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER runs_insert BEFORE INSERT ON runs BEGIN
     SELECT RAISE(ABORT, 'runs: this run exists')
@@ -208,6 +214,11 @@ CREATE TRIGGER runs_insert BEFORE INSERT ON runs BEGIN
         WHERE length(NEW.run_id) NOT BETWEEN 1 AND 128 OR NEW.run_id GLOB '*[^A-Za-z0-9._-]*'
            OR NEW.run_id GLOB '-*' OR NEW.run_id IN ('.', '..', 'latest')
            OR length(CAST(NEW.run_id AS BLOB)) <> length(NEW.run_id);
+END;
+CREATE TRIGGER runs_insert_number AFTER INSERT ON runs BEGIN
+    SELECT RAISE(ABORT, 'runs: run_number must be one more than the highest')
+        WHERE NEW.run_number <> 1 + coalesce((SELECT max(run_number) FROM runs
+                                              WHERE run_number <> NEW.run_number), 0);
 END;
 CREATE TRIGGER runs_update BEFORE UPDATE ON runs BEGIN
     SELECT RAISE(ABORT, 'runs: a run''s identity never changes')
@@ -226,7 +237,7 @@ END;
 
 CREATE TRIGGER removals_insert BEFORE INSERT ON removals BEGIN
     SELECT RAISE(ABORT, 'removals: this run is on the list')
-        WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id OR rowid = NEW.rowid);
+        WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'removals: there is no such run')
         WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'removals: the run is locked')
@@ -254,24 +265,27 @@ CREATE TABLE checkpoints (
 ) STRICT;
 
 CREATE TRIGGER checkpoints_insert BEFORE INSERT ON checkpoints BEGIN
-    -- The rowid is a key too: REPLACE on it would delete another digest's row.
     SELECT RAISE(ABORT, 'checkpoints: this digest is stored')
         WHERE EXISTS (SELECT 1 FROM checkpoints WHERE sha256 = NEW.sha256)
            OR EXISTS (SELECT 1 FROM checkpoints WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'checkpoints: sha256 is 64 lower-case hex characters')
-        WHERE length(NEW.sha256) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'checkpoints: byte_size must be the size of the body')
-        WHERE typeof(NEW.body) <> 'blob' OR NEW.byte_size <> length(NEW.body);
+        WHERE typeof(NEW.body) <> 'blob' OR NEW.byte_size IS NOT length(NEW.body);
     SELECT RAISE(ABORT, 'checkpoints: larger than max-checkpoint-bytes')
         WHERE NEW.byte_size > (SELECT value FROM settings WHERE key = 'max-checkpoint-bytes');
+END;
+CREATE TRIGGER checkpoints_insert_number AFTER INSERT ON checkpoints BEGIN
+    SELECT RAISE(ABORT, 'checkpoints: a row number below 1') WHERE NEW.rowid < 1;
 END;
 CREATE TRIGGER checkpoints_update BEFORE UPDATE ON checkpoints BEGIN
     SELECT RAISE(ABORT, 'checkpoints: a checkpoint never changes');
 END;
 CREATE TRIGGER checkpoints_delete BEFORE DELETE ON checkpoints BEGIN
-    SELECT RAISE(ABORT, 'checkpoints: an event names this checkpoint, or no run was removed')
-        WHERE EXISTS (SELECT 1 FROM events WHERE checkpoint_sha256 = OLD.sha256)
-           OR NOT EXISTS (SELECT 1 FROM removals);
+    SELECT RAISE(ABORT, 'checkpoints: an event names this checkpoint')
+        WHERE EXISTS (SELECT 1 FROM events WHERE checkpoint_sha256 = OLD.sha256);
+    SELECT RAISE(ABORT, 'checkpoints: one is deleted only while retention removes a run')
+        WHERE NOT EXISTS (SELECT 1 FROM removals JOIN runs USING (run_id));
 END;
 
 -- ---------------------------------------------------------------------------------------------------------------------
@@ -317,7 +331,8 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
     SELECT RAISE(ABORT, 'events: the line is not JSON') WHERE NOT json_valid(NEW.line);
     SELECT RAISE(ABORT, 'events: this row exists')
         WHERE EXISTS (SELECT 1 FROM events WHERE event_number = NEW.event_number);
-    -- The whole envelope spelled anew: twelve keys, each once, in order, no white space, no escapes where none may be.
+    -- The whole envelope spelled anew: twelve keys, each once, in order, no white space, nothing before or behind. A value
+    -- that json_extract changes (an escape, a real, a text cut at U+0000) or that is missing comes out different.
     SELECT RAISE(ABORT, 'events: the line is not the canonical envelope brigade.run_event.v1')
         WHERE NEW.line IS NOT
             '{"event_digest":"' || NEW.event_digest || '","event_id":"' || NEW.event_id
@@ -328,6 +343,14 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
             || ',"recorded_at":"' || NEW.recorded_at || '","request_digest":"' || NEW.request_digest
             || '","run_id":"' || NEW.run_id
             || '","schema":"brigade.run_event.v1","schema_version":1,"sequence":' || NEW.sequence || '}';
+    -- Key and payload keep their spelling above, so their escapes are looked at here: \\ \" \b \f \n \r \t are taken out,
+    -- and what is left may only be a control character without a short form.
+    SELECT RAISE(ABORT, 'events: an escape that canonical JSON does not use')
+        WHERE instr(NEW.line, '\') AND EXISTS (
+            SELECT 1 FROM (SELECT replace(replace(replace(replace(replace(replace(replace(NEW.line,
+                '\\', '.'), '\"', '.'), '\b', '.'), '\f', '.'), '\n', '.'), '\r', '.'), '\t', '.') AS rest)
+            WHERE rest GLOB '*\[^u]*' OR rest GLOB '*\u[^0]*' OR rest GLOB '*\u0[^0]*' OR rest GLOB '*\u00[^01]*'
+               OR rest GLOB '*\u00?[^0-9a-f]*' OR rest GLOB '*\u000[89acd]*');
     SELECT RAISE(ABORT, 'events: there is no such run')
         WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'events: this run is being removed')
@@ -336,33 +359,49 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
         WHERE NEW.sequence <> 1 + coalesce((SELECT max(sequence) FROM events WHERE run_id = NEW.run_id), 0);
     SELECT RAISE(ABORT, 'events: previous_digest must be the last event_digest, null at sequence 1')
         WHERE NEW.previous_digest IS NOT (SELECT event_digest FROM events
-                                          WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1);
+                                          WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1)
+           OR (NEW.previous_digest IS NULL) <> (NEW.sequence = 1);
     SELECT RAISE(ABORT, 'events: a digest is 64 lower-case hex characters')
         WHERE length(NEW.event_digest) <> 64 OR NEW.event_digest GLOB '*[^0-9a-f]*'
            OR length(NEW.request_digest) <> 64 OR NEW.request_digest GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'events: event_id is run_id-sequence-first 12 of event_digest')
         WHERE NEW.event_id <> NEW.run_id || '-' || printf('%06d', NEW.sequence) || '-' || substr(NEW.event_digest, 1, 12);
+    -- A day that the calendar does not have comes back as another one.
     SELECT RAISE(ABORT, 'events: recorded_at is YYYY-MM-DDTHH:MM:SS.ffffffZ')
-        WHERE NEW.recorded_at NOT GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9][0-9][0-9][0-9]Z';
-    SELECT RAISE(ABORT, 'events: an idempotency key is 1 to 128 characters, once a run')
-        WHERE json_type(NEW.line, '$.idempotency_key') <> 'text' OR NEW.idempotency_key = ''
-           OR (length(NEW.idempotency_key) > 128 AND NOT instr(NEW.line -> '$.idempotency_key', '\u0000'))
-           OR EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND idempotency_key = NEW.idempotency_key);
+        WHERE NEW.recorded_at NOT GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9][0-9][0-9][0-9]Z'
+           OR datetime(substr(NEW.recorded_at, 1, 19), '+0 days') IS NOT replace(substr(NEW.recorded_at, 1, 19), 'T', ' ');
+    -- Characters are counted with \\ and U+0000 as one plain character each, because length stops at U+0000.
+    SELECT RAISE(ABORT, 'events: an idempotency key is a text of 1 to 128 characters')
+        WHERE json_type(NEW.line, '$.idempotency_key') <> 'text'
+           OR length(replace(replace(NEW.line -> '$.idempotency_key', '\\', '.'), '\u0000', '.') ->> '$')
+              NOT BETWEEN 1 AND 128;
+    SELECT RAISE(ABORT, 'events: the run has an event with this idempotency key')
+        WHERE EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND idempotency_key = NEW.idempotency_key);
     SELECT RAISE(ABORT, 'events: the event type is not registered')
         WHERE NOT EXISTS (SELECT 1 FROM event_types WHERE event_type = NEW.event_type);
-    SELECT RAISE(ABORT, 'events: the payload is not an object with registered keys, each once')
+    SELECT RAISE(ABORT, 'events: the payload is not an object with keys of its type only')
         WHERE json_type(NEW.line, '$.payload') <> 'object'
-           OR (SELECT count(*) <> count(DISTINCT key) FROM json_each(NEW.payload))
            OR EXISTS (SELECT 1 FROM json_each(NEW.payload) AS entry
                       WHERE NOT EXISTS (SELECT 1 FROM event_payload_keys AS allowed
                                         WHERE allowed.event_type = NEW.event_type AND allowed.key = entry.key));
-    SELECT RAISE(ABORT, 'events: a payload holds null, integers, strings up to 512 characters, lists and objects')
-        WHERE EXISTS (SELECT 1 FROM json_tree(NEW.payload)
-                      WHERE type IN ('true', 'false', 'real') OR (type = 'text' AND length(atom) > 512));
+    -- Spelled anew as well: anything but null, a 64-bit integer in its shortest form and a text is left out, a repeated
+    -- key comes once, a key out of order comes elsewhere, an escaped key comes plain.
+    SELECT RAISE(ABORT, 'events: a payload is flat: sorted keys, each once, with null, integers and texts')
+        WHERE NEW.payload IS NOT (
+            SELECT '{' || coalesce(group_concat(member, ','), '') || '}'
+            FROM (SELECT '"' || key || '":' || CASE type
+                             WHEN 'null' THEN 'null'
+                             WHEN 'integer' THEN value
+                             WHEN 'text' THEN NEW.payload -> ('$."' || key || '"')
+                         END AS member
+                  FROM json_each(NEW.payload) GROUP BY key ORDER BY key));
+    SELECT RAISE(ABORT, 'events: a text in a payload is at most 512 characters')
+        WHERE EXISTS (SELECT 1 FROM json_each(replace(replace(NEW.payload, '\\', '.'), '\u0000', '.'))
+                      WHERE type = 'text' AND length(value) > 512);
     SELECT RAISE(ABORT, 'events: a line with its newline is at most 16384 bytes')
         WHERE length(CAST(NEW.line AS BLOB)) > 16383;
     SELECT RAISE(ABORT, 'events: journal_bytes must be the bytes of the journal with this line and its newline')
-        WHERE NEW.journal_bytes <> length(CAST(NEW.line AS BLOB)) + 1 +
+        WHERE NEW.journal_bytes IS NOT length(CAST(NEW.line AS BLOB)) + 1 +
             coalesce((SELECT journal_bytes FROM events WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1), 0);
     SELECT RAISE(ABORT, 'events: the journal would cross max-journal-events')
         WHERE NEW.sequence > (SELECT value FROM settings WHERE key = 'max-journal-events');
@@ -385,9 +424,10 @@ WHEN NEW.event_type = 'run.snapshot.checkpointed' BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM checkpoints WHERE sha256 = NEW.checkpoint_sha256
                           AND byte_size = json_extract(NEW.payload, '$.byte_size'));
 END;
--- A row number below 1 would stand for "none given" in the check for an existing row.
-CREATE TRIGGER events_insert_number AFTER INSERT ON events WHEN NEW.event_number < 1 BEGIN
-    SELECT RAISE(ABORT, 'events: event_number starts at 1');
+CREATE TRIGGER events_insert_number AFTER INSERT ON events BEGIN
+    SELECT RAISE(ABORT, 'events: event_number must be one more than the highest')
+        WHERE NEW.event_number <> 1 + coalesce((SELECT max(event_number) FROM events
+                                                WHERE event_number <> NEW.event_number), 0);
 END;
 CREATE TRIGGER events_update BEFORE UPDATE ON events BEGIN
     SELECT RAISE(ABORT, 'events: the journal is append-only');
@@ -400,8 +440,8 @@ END;
 -- A bound may not be moved below what a journal holds already: recovery would refuse that journal.
 CREATE TRIGGER settings_update BEFORE UPDATE ON settings BEGIN
     SELECT RAISE(ABORT, 'settings: only the value of a bound changes')
-        WHERE NEW.key <> OLD.key OR NEW.lowest <> OLD.lowest OR NEW.highest <> OLD.highest
-           OR NEW.meaning <> OLD.meaning;
+        WHERE NEW.key IS NOT OLD.key OR NEW.lowest IS NOT OLD.lowest OR NEW.highest IS NOT OLD.highest
+           OR NEW.meaning IS NOT OLD.meaning;
     SELECT RAISE(ABORT, 'settings: the value is outside what this bound allows')
         WHERE NEW.value NOT BETWEEN OLD.lowest AND OLD.highest;
     SELECT RAISE(ABORT, 'settings: a journal or checkpoint holds more than that already')
@@ -435,18 +475,22 @@ CREATE TRIGGER recoveries_insert BEFORE INSERT ON recoveries BEGIN
         WHERE EXISTS (SELECT 1 FROM recoveries WHERE recovery_number = NEW.recovery_number);
     SELECT RAISE(ABORT, 'recoveries: there is no such run')
         WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
+    SELECT RAISE(ABORT, 'recoveries: this run is being removed')
+        WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'recoveries: after_sequence must be the run''s last sequence')
-        WHERE NEW.after_sequence <> coalesce((SELECT max(sequence) FROM events WHERE run_id = NEW.run_id), 0);
+        WHERE NEW.after_sequence IS NOT coalesce((SELECT max(sequence) FROM events WHERE run_id = NEW.run_id), 0);
     SELECT RAISE(ABORT, 'recoveries: sha256 is 64 lower-case hex characters')
-        WHERE length(NEW.sha256) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'recoveries: byte_size must be the size of the receipt')
-        WHERE typeof(NEW.receipt) <> 'blob' OR NEW.byte_size <> length(NEW.receipt);
+        WHERE typeof(NEW.receipt) <> 'blob' OR NEW.byte_size IS NOT length(NEW.receipt);
     SELECT RAISE(ABORT, 'recoveries: the run has a receipt at this sequence')
         WHERE NEW.after_sequence > 0 AND EXISTS (SELECT 1 FROM recoveries
             WHERE run_id = NEW.run_id AND after_sequence = NEW.after_sequence);
 END;
-CREATE TRIGGER recoveries_insert_number AFTER INSERT ON recoveries WHEN NEW.recovery_number < 1 BEGIN
-    SELECT RAISE(ABORT, 'recoveries: recovery_number starts at 1');
+CREATE TRIGGER recoveries_insert_number AFTER INSERT ON recoveries BEGIN
+    SELECT RAISE(ABORT, 'recoveries: recovery_number must be one more than the highest')
+        WHERE NEW.recovery_number <> 1 + coalesce((SELECT max(recovery_number) FROM recoveries
+                                                   WHERE recovery_number <> NEW.recovery_number), 0);
 END;
 CREATE TRIGGER recoveries_update BEFORE UPDATE ON recoveries BEGIN
     SELECT RAISE(ABORT, 'recoveries: a receipt never changes');
@@ -485,13 +529,13 @@ CREATE TABLE locks (
     claim_machine_id    TEXT,
     claim_host_name     TEXT,
     claim_pid_namespace TEXT
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX locks_by_run ON locks (run_id);
 
 CREATE TRIGGER locks_insert BEFORE INSERT ON locks BEGIN
     SELECT RAISE(ABORT, 'locks: this workspace is locked')
-        WHERE EXISTS (SELECT 1 FROM locks WHERE workspace = NEW.workspace OR rowid = NEW.rowid);
+        WHERE EXISTS (SELECT 1 FROM locks WHERE workspace = NEW.workspace);
     SELECT RAISE(ABORT, 'locks: there is no such run')
         WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'locks: this run is being removed')
@@ -499,7 +543,7 @@ CREATE TRIGGER locks_insert BEFORE INSERT ON locks BEGIN
     SELECT RAISE(ABORT, 'locks: the run holds the lock of another workspace')
         WHERE EXISTS (SELECT 1 FROM locks WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'locks: token_sha256 is 64 lower-case hex characters')
-        WHERE length(NEW.token_sha256) <> 64 OR NEW.token_sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(CAST(NEW.token_sha256 AS BLOB)) <> 64 OR NEW.token_sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'locks: a lease is a positive number of seconds')
         WHERE NEW.lease_seconds < 1;
 END;
