@@ -5,7 +5,8 @@
 -- and each BEFORE INSERT refuses a key that exists. A row number is a key too: REPLACE on it would delete another row,
 -- so a table either has none (WITHOUT ROWID) or guards it; and where the order of rows means something, each number is
 -- exactly one more than the highest, so that nobody can use up the numbers. A BEFORE trigger sees -1 where no number was
--- given, which is why the numbers themselves are checked AFTER.
+-- given, which is why the numbers themselves are checked AFTER. length and GLOB stop at U+0000, so a text's length is
+-- also taken in bytes.
 -- Not held here, because SQL cannot: that a digest is the SHA-256 of its bytes, that a text is well-formed UTF-8, that a
 -- snapshot is JSON. Append checks these before and doctor after. Nor can triggers stop who drops them or writes into the
 -- file past SQLite's tables.
@@ -269,9 +270,10 @@ CREATE TRIGGER checkpoints_insert BEFORE INSERT ON checkpoints BEGIN
         WHERE EXISTS (SELECT 1 FROM checkpoints WHERE sha256 = NEW.sha256)
            OR EXISTS (SELECT 1 FROM checkpoints WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'checkpoints: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'checkpoints: byte_size must be the size of the body')
-        WHERE typeof(NEW.body) <> 'blob' OR NEW.byte_size IS NOT length(NEW.body);
+        WHERE NEW.byte_size IS NOT length(NEW.body);
     SELECT RAISE(ABORT, 'checkpoints: larger than max-checkpoint-bytes')
         WHERE NEW.byte_size > (SELECT value FROM settings WHERE key = 'max-checkpoint-bytes');
 END;
@@ -328,6 +330,8 @@ CREATE INDEX events_checkpoints ON events (run_id, sequence) WHERE event_type = 
 CREATE INDEX events_by_checkpoint ON events (checkpoint_sha256, run_id) WHERE checkpoint_sha256 IS NOT NULL;
 
 CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
+    SELECT RAISE(ABORT, 'events: a line with its newline is at most 16384 bytes')
+        WHERE length(CAST(NEW.line AS BLOB)) > 16383;
     SELECT RAISE(ABORT, 'events: the line is not JSON') WHERE NOT json_valid(NEW.line);
     SELECT RAISE(ABORT, 'events: this row exists')
         WHERE EXISTS (SELECT 1 FROM events WHERE event_number = NEW.event_number);
@@ -398,8 +402,6 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
     SELECT RAISE(ABORT, 'events: a text in a payload is at most 512 characters')
         WHERE EXISTS (SELECT 1 FROM json_each(replace(replace(NEW.payload, '\\', '.'), '\u0000', '.'))
                       WHERE type = 'text' AND length(value) > 512);
-    SELECT RAISE(ABORT, 'events: a line with its newline is at most 16384 bytes')
-        WHERE length(CAST(NEW.line AS BLOB)) > 16383;
     SELECT RAISE(ABORT, 'events: journal_bytes must be the bytes of the journal with this line and its newline')
         WHERE NEW.journal_bytes IS NOT length(CAST(NEW.line AS BLOB)) + 1 +
             coalesce((SELECT journal_bytes FROM events WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1), 0);
@@ -480,9 +482,10 @@ CREATE TRIGGER recoveries_insert BEFORE INSERT ON recoveries BEGIN
     SELECT RAISE(ABORT, 'recoveries: after_sequence must be the run''s last sequence')
         WHERE NEW.after_sequence IS NOT coalesce((SELECT max(sequence) FROM events WHERE run_id = NEW.run_id), 0);
     SELECT RAISE(ABORT, 'recoveries: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'recoveries: byte_size must be the size of the receipt')
-        WHERE typeof(NEW.receipt) <> 'blob' OR NEW.byte_size IS NOT length(NEW.receipt);
+        WHERE NEW.byte_size IS NOT length(NEW.receipt);
     SELECT RAISE(ABORT, 'recoveries: the run has a receipt at this sequence')
         WHERE NEW.after_sequence > 0 AND EXISTS (SELECT 1 FROM recoveries
             WHERE run_id = NEW.run_id AND after_sequence = NEW.after_sequence);
@@ -543,7 +546,8 @@ CREATE TRIGGER locks_insert BEFORE INSERT ON locks BEGIN
     SELECT RAISE(ABORT, 'locks: the run holds the lock of another workspace')
         WHERE EXISTS (SELECT 1 FROM locks WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'locks: token_sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.token_sha256 AS BLOB)) <> 64 OR NEW.token_sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.token_sha256) <> 64 OR length(CAST(NEW.token_sha256 AS BLOB)) <> 64
+           OR NEW.token_sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'locks: a lease is a positive number of seconds')
         WHERE NEW.lease_seconds < 1;
 END;

@@ -12,6 +12,7 @@ mod process;
 
 mod projection;
 mod receipt;
+mod schema;
 mod store;
 #[allow(dead_code, reason = "the suites that use the rest come one by one")]
 mod support;

@@ -1,0 +1,111 @@
+//! What an attack is, all of them, and the statements that are none.
+
+use super::SNAPSHOT;
+use super::{Seed, journal, object, tables};
+use legbook::event;
+
+/// One try to break a rule.
+pub(super) struct Attack {
+    /// The trigger that refuses it.
+    pub(super) trigger: &'static str,
+    /// What the trigger says.
+    pub(super) rule: &'static str,
+    /// The statements; the last one is refused.
+    pub(super) sql: String,
+}
+
+/// `text` as an SQL literal.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+pub(super) fn all(seed: &Seed) -> Vec<Attack> {
+    let mut attacks = tables::plain();
+    attacks.extend(tables::registry());
+    attacks.extend(tables::bodies(seed));
+    attacks.extend(journal::lines(seed));
+    attacks.extend(journal::checkpoint_events(seed));
+    attacks
+}
+
+/// Statements that every rule allows.
+pub(super) fn allowed(seed: &Seed) -> Vec<String> {
+    let next = seed.next_line();
+    let whole = |key: &str, detail: &str| {
+        seed.next("run.dispatch.observed", key, object([("detail", detail.into())])).line().to_owned()
+    };
+    let mut allowed: Vec<String> = [
+        next.clone(),
+        whole(&"k".repeat(128), &"d".repeat(512)),
+        // Counted in characters, whatever they take in bytes or in their spelling.
+        whole(&"\u{1F600}".repeat(128), &"\u{1F600}".repeat(512)),
+        whole(&"\0".repeat(128), &"\0".repeat(512)),
+        whole(&"\\".repeat(128), &"\\u0000".repeat(85)),
+        whole(
+            "\u{1}\u{8}\t\n\u{b}\u{c}\r\u{e}\u{1f}\u{7f}\"\\/",
+            "\u{1}\u{8}\t\n\u{b}\u{c}\r\u{e}\u{1f}\u{7f}\"\\/",
+        ),
+        seed.next("run.paused", "none", object([])).line().to_owned(),
+        seed.next("run.paused", "whole", object([("approval_id", i64::MAX.into())])).line().to_owned(),
+        next_checkpoint(seed, None),
+        next_checkpoint(seed, Some("run.failed")),
+    ]
+    .iter()
+    .map(|line| insert(seed, line))
+    .collect();
+    let removal = "INSERT INTO removals (run_id, removed_at, last_sequence, last_digest)";
+    allowed.extend([
+        // The number is given, and right.
+        format!(
+            "INSERT INTO events (event_number, line, journal_bytes) VALUES (15, {}, {})",
+            quoted(&next),
+            seed.bytes + next.len() + 1
+        ),
+        "INSERT INTO runs (run_number, run_id, created_at) VALUES (4, 'A-z_0.9', '')".to_owned(),
+        "UPDATE runs SET status = 'failed', run_dir = NULL WHERE run_id = 'run-1'".to_owned(),
+        "UPDATE runs SET journaled_at = '2026-03-04T05:06:07.000000Z' WHERE run_id = 'run-2'".to_owned(),
+        "UPDATE settings SET value = 10000000 WHERE key = 'max-journal-events'".to_owned(),
+        "UPDATE settings SET value = 12 WHERE key = 'max-journal-events'".to_owned(),
+        "UPDATE locks SET pid = 1, lease_seconds = 60, claim_id = 'c'; DELETE FROM locks".to_owned(),
+        format!("{}; {}", receipt("run-2", "0"), receipt("run-2", "0")),
+        receipt("run-1", "2"),
+        // A removal, in its order.
+        format!(
+            "DELETE FROM locks;
+             {removal} VALUES ('run-1', '', 2, '{}');
+             DELETE FROM events WHERE run_id = 'run-1';
+             DELETE FROM checkpoints;
+             DELETE FROM runs WHERE run_id = 'run-1'",
+            seed.events[1].event_digest()
+        ),
+    ]);
+    allowed
+}
+
+pub(super) fn next_checkpoint(seed: &Seed, paired: Option<&str>) -> String {
+    let payload = event::checkpoint_payload(seed.checkpoint, SNAPSHOT.len() as i64, paired);
+    seed.next(event::CHECKPOINT_EVENT_TYPE, "key-3", payload).line().to_owned()
+}
+
+/// Appends `line` to `run-1` with the right `journal_bytes`; REPLACE, so that a rule that only an index holds is seen.
+pub(super) fn insert(seed: &Seed, line: &str) -> String {
+    insert_sql(&quoted(line), seed.bytes + line.len() + 1)
+}
+
+pub(super) fn insert_sql(line: &str, journal_bytes: usize) -> String {
+    format!("INSERT OR REPLACE INTO events (line, journal_bytes) VALUES ({line}, {journal_bytes})")
+}
+
+pub(super) fn receipt(run_id: &str, after_sequence: &str) -> String {
+    format!(
+        "INSERT OR REPLACE INTO recoveries (run_id, after_sequence, recovered_at, sha256, byte_size, receipt)
+         VALUES ('{run_id}', {after_sequence}, '', printf('%064d', 1), 2, x'7b7d')"
+    )
+}
+
+pub(super) fn lock(workspace: &str, run_id: &str, token_sha256: &str, lease_seconds: &str) -> String {
+    format!(
+        "INSERT OR REPLACE INTO locks (workspace, run_id, token_sha256, acquired_at, lease_seconds, last_write_at)
+         VALUES ('{workspace}', '{run_id}', {token_sha256}, '', {lease_seconds}, '')"
+    )
+}
