@@ -41,6 +41,9 @@ pub enum JsonFault {
     /// Containers nested deeper than 900 levels.
     #[error("nested deeper than 900 levels")]
     TooDeep,
+    /// The text, or what is made of it, is longer than the caller allows.
+    #[error("the text, or what is made of it, is too long")]
+    TooLong,
     /// The top value is not an object.
     #[error("the value is not an object")]
     NotAnObject,

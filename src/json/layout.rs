@@ -72,6 +72,11 @@ impl Layout {
         self.empty = false;
     }
 
+    /// Bytes written so far.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// All that was written.
     pub(super) fn into_text(self) -> String {
         self.text

@@ -9,6 +9,7 @@
 //!
 //! Pure: no files, no clock. Cost: linear in the input; nesting is bounded, so no input overflows the stack.
 
+mod artifact;
 mod layout;
 mod number;
 mod parse;
@@ -17,6 +18,7 @@ mod token;
 mod value;
 mod write;
 
+pub use artifact::artifact_from_text;
 pub use parse::{parse, parse_object, parse_unique};
 pub use raw::{Raw, RawValue};
 pub use value::{Integer, Object, Text, Value, object};

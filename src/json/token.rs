@@ -4,6 +4,8 @@
 //! in order. What the tokens become is the business of `parse.rs` (a value) and `raw.rs` (the same tokens again).
 //! It holds its own stack of open containers, so that no input can overflow the thread's.
 
+use std::ops::Range;
+
 use super::value::Text;
 use crate::error::{JsonError, JsonFault};
 
@@ -77,6 +79,19 @@ enum Content<'a> {
 }
 
 impl Quoted<'_> {
+    /// The text's generalized UTF-8 bytes.
+    pub(super) fn text_bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Plain(text) => text.as_bytes(),
+            Content::Resolved(text) => text.as_bytes(),
+        }
+    }
+
+    /// Whether no escape stands in it.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self.content, Content::Plain(_))
+    }
+
     /// The text that it stands for.
     pub(super) fn into_text(self) -> Text {
         match self.content {
@@ -128,6 +143,17 @@ impl<'a> Tokens<'a> {
         Self { text, at: 0, start: 0, open: Vec::new(), max_depth: usize::MAX, expected: Expected::Value }
     }
 
+    /// The tokens of the value that stands in `range` of a text that was read before. Their offsets are the text's.
+    pub(super) fn of_part(text: &'a str, range: Range<usize>) -> Self {
+        Self { at: range.start, ..Self::of_checked(text.get(..range.end).unwrap_or_default()) }
+    }
+
+    /// The member of an object whose key begins at `at` of a text that was read before: its key comes next.
+    pub(super) fn at_key(text: &'a str, at: usize) -> Self {
+        let object = vec![Container::Object];
+        Self { at, open: object, expected: Expected::KeyOrClose, ..Self::of_checked(text) }
+    }
+
     /// The next token; none after the end of the value, when nothing but white space follows it.
     ///
     /// # Errors
@@ -168,9 +194,25 @@ impl<'a> Tokens<'a> {
         Ok(Some(self.since(start)))
     }
 
+    /// The whole text.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// Bytes before the latest token.
     pub(super) fn offset(&self) -> usize {
         self.start
+    }
+
+    /// Bytes up to the end of the latest token; behind a key, up to the end of its colon.
+    pub(super) fn end(&self) -> usize {
+        self.at
+    }
+
+    /// Passes over the value of the latest key, which was read before and ends at `end`.
+    pub(super) fn pass_to(&mut self, end: usize) {
+        self.at = end;
+        self.expected = Expected::CommaOrClose;
     }
 
     fn value(&mut self) -> Result<Token<'a>, JsonError> {

@@ -39,7 +39,12 @@ pub struct Integer(String);
 impl Integer {
     /// Keeps digits that the reader has checked already.
     pub(crate) fn from_digits(digits: &str) -> Self {
-        Self(if digits == "-0" { "0".to_owned() } else { digits.to_owned() })
+        Self(Self::normal(digits).to_owned())
+    }
+
+    /// As Python prints digits that the reader has checked already.
+    pub(super) fn normal(digits: &str) -> &str {
+        if digits == "-0" { "0" } else { digits }
     }
 
     /// The decimal digits.

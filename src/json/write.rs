@@ -130,9 +130,7 @@ impl Writer {
 fn push_quoted(out: &mut String, text: &Text, characters: Characters) {
     out.push('"');
     match (text.as_str(), characters) {
-        (Some(text), Characters::Utf8) => {
-            push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
-        }
+        (Some(text), Characters::Utf8) => push_utf8(out, text),
         (Some(text), Characters::Ascii) => {
             push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x7F..));
         }
@@ -143,6 +141,11 @@ fn push_quoted(out: &mut String, text: &Text, characters: Characters) {
         }),
     }
     out.push('"');
+}
+
+/// Adds a text with the escapes that JSON itself demands.
+pub(super) fn push_utf8(out: &mut String, text: &str) {
+    push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F));
 }
 
 /// Adds a text; the characters whose first byte `escaped` names are escaped, the runs between them copied whole.
