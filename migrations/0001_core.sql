@@ -327,6 +327,7 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_by_sequence ON events (run_id, sequence);
 CREATE UNIQUE INDEX events_by_key ON events (run_id, idempotency_key);
 CREATE INDEX events_checkpoints ON events (run_id, sequence) WHERE event_type = 'run.snapshot.checkpointed';
+CREATE INDEX events_transitions ON events (run_id, sequence) WHERE event_type <> 'run.snapshot.checkpointed';
 CREATE INDEX events_by_checkpoint ON events (checkpoint_sha256, run_id) WHERE checkpoint_sha256 IS NOT NULL;
 
 CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 
+pub mod checkpoint;
 pub mod clock;
 pub mod db;
 pub mod digest;
@@ -9,11 +10,13 @@ pub mod error;
 pub mod event;
 pub mod handoff;
 pub mod id;
+pub mod journal;
 pub mod json;
 pub mod lock;
 pub mod process;
 pub mod projection;
 pub mod receipt;
+pub mod run;
 pub mod settings;
 pub mod step;
 

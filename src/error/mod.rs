@@ -3,22 +3,28 @@
 //! One enum for the library, one file a room. An error says what was refused and why; the command line alone knows
 //! exit codes and remedies (`cli/exit.rs`). No message holds a payload's value, a token, or the content of a file.
 
+mod checkpoint;
 mod event;
 mod handoff;
 mod id;
+mod journal;
 mod json;
 mod lock;
+mod run;
 mod setting;
 mod store;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use checkpoint::CheckpointError;
 pub use event::{ChainFault, CheckpointPayloadError, EventError, ProjectionError};
 pub use handoff::{FileFault, HandoffError, HandoffFile, Record};
 pub use id::IdError;
+pub use journal::JournalError;
 pub use json::{JsonError, JsonFault};
 pub use lock::{LockError, Party};
+pub use run::RunError;
 pub use setting::SettingError;
 pub use store::StoreError;
 
@@ -66,6 +72,15 @@ pub enum Error {
     /// A bound of the store that can't be moved so.
     #[error(transparent)]
     Setting(#[from] SettingError),
+    /// A checkpoint's body.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The journal's bounds.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A run, its directory, its snapshots.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// The store can't be opened, is busy, full, damaged, or not a store.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -6,6 +6,7 @@
 
 mod cli;
 mod event;
+mod fakes;
 mod handoff_text;
 mod json;
 mod process;
@@ -16,3 +17,4 @@ mod schema;
 mod store;
 #[allow(dead_code, reason = "the suites that use the rest come one by one")]
 mod support;
+mod write_path;

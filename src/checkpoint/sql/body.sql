@@ -1,0 +1,1 @@
+SELECT body FROM checkpoints WHERE sha256 = ?1;

@@ -1,0 +1,1 @@
+SELECT 1 FROM events WHERE run_id = ?1 AND idempotency_key = ?2;

@@ -1,0 +1,189 @@
+//! run.json on disk: reading it, and replacing it atomically under the export lock.
+//!
+//! Replacing is a temp file in the same directory (0600), synced, renamed over run.json, and the directory synced. A
+//! crash leaves the old run.json or the new one, whole, and at most a `.run.json.*.tmp`, which nobody reads.
+//!
+//! Exports of one run are serialized between processes by a lock (`flock`) on `.run.json.lock` beside run.json; it is
+//! let go by the system when its holder dies. What is exported is read from the store after the lock is taken.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+
+use crate::clock::Clock;
+use crate::db::Store;
+use crate::error::{Error, Result, RunError};
+use crate::json::{self, Object};
+use crate::step::Step;
+
+/// The file's name in its run directory.
+pub const RUN_JSON: &str = "run.json";
+/// The export lock's name beside it.
+const EXPORT_LOCK: &str = ".run.json.lock";
+/// How often and for how long a busy export lock is tried: 10 seconds in all.
+const LOCK_TRIES: u32 = 2_000;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+/// What stands in a run directory as run.json.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OnDisk {
+    /// There is no run.json (or no run directory).
+    Missing,
+    /// There are bytes that are no JSON object.
+    Unparseable(Vec<u8>),
+    /// The bytes and the object that they hold.
+    Snapshot(Vec<u8>, Object),
+}
+
+impl OnDisk {
+    /// The bytes, where there is a file.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Missing => None,
+            Self::Unparseable(bytes) | Self::Snapshot(bytes, _) => Some(bytes),
+        }
+    }
+
+    /// The object, where the file holds one.
+    pub fn object(&self) -> Option<&Object> {
+        match self {
+            Self::Snapshot(_, object) => Some(object),
+            _ => None,
+        }
+    }
+}
+
+/// Reads `run_dir`/run.json. Missing and unparseable are answers; a file that can't be read, or is a link or no
+/// regular file, is an error.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn read(run_dir: &Path) -> Result<OnDisk> {
+    let path = run_dir.join(RUN_JSON);
+    let opened = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(&path);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(OnDisk::Missing);
+        }
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    if !file.metadata().map_err(Error::io("look at", &path))?.is_file() {
+        return Err(Error::io("read", path)(io::Error::other("it is not a regular file")));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
+    Ok(match json::parse_object(&bytes) {
+        Ok(object) => OnDisk::Snapshot(bytes, object),
+        Err(_) => OnDisk::Unparseable(bytes),
+    })
+}
+
+/// The export lock of a run, held until dropped.
+#[derive(Debug)]
+pub(crate) struct ExportLock {
+    run_dir: PathBuf,
+    _file: File,
+}
+
+impl ExportLock {
+    /// Waits for the export lock of `run_dir`, for 10 seconds at most.
+    ///
+    /// # Errors
+    /// [`RunError::ExportBusy`]; [`Error::Io`] where the lock file can't be made.
+    pub(crate) fn take(run_dir: &Path, clock: &dyn Clock) -> Result<Self> {
+        let path = run_dir.join(EXPORT_LOCK);
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(O_NOFOLLOW | O_NONBLOCK)
+            .open(&path)
+            .map_err(Error::io("open the export lock", &path))?;
+        for _ in 0..LOCK_TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { run_dir: run_dir.to_path_buf(), _file: file }),
+                Err(TryLockError::WouldBlock) => clock.sleep(LOCK_PAUSE),
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", path)(error)),
+            }
+        }
+        Err(RunError::ExportBusy { path: run_dir.join(RUN_JSON) }.into())
+    }
+
+    /// Replaces run.json by `bytes`, atomically and durably.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; run.json is then the old one or the new one, whole.
+    pub(crate) fn replace(&self, store: &Store, bytes: &[u8]) -> Result<()> {
+        let path = self.run_dir.join(RUN_JSON);
+        let mut temp = tempfile::Builder::new()
+            .prefix(".run.json.")
+            .suffix(".tmp")
+            .permissions(Permissions::from_mode(0o600))
+            .tempfile_in(&self.run_dir)
+            .map_err(Error::io("make a file in", &self.run_dir))?;
+        temp.write_all(bytes)
+            .and_then(|()| temp.as_file().sync_all())
+            .map_err(Error::io("write a file in", &self.run_dir))?;
+        store.reached(Step::TempWritten);
+        temp.persist(&path).map_err(|error| Error::io("replace", &path)(error.error))?;
+        store.reached(Step::Renamed);
+        sync_dir(&self.run_dir)
+    }
+
+    /// Renames run.json to `run.json.<label>-<32 hex>`, so that it is kept, and gives the new name.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; run.json is then still there.
+    pub(crate) fn set_aside(&self, label: &str, clock: &dyn Clock) -> Result<String> {
+        let path = self.run_dir.join(RUN_JSON);
+        let hex = crate::clock::random_hex(clock, 16).map_err(Error::io("name a copy of", &path))?;
+        let name = format!("{RUN_JSON}.{label}-{hex}");
+        fs::rename(&path, self.run_dir.join(&name)).map_err(Error::io("rename", &path))?;
+        sync_dir(&self.run_dir)?;
+        Ok(name)
+    }
+}
+
+fn sync_dir(dir: &Path) -> Result<()> {
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", dir))
+}
+
+/// Makes `run_dir` (0700, whatever the umask) where it is missing; says whether it did. Gives its real path.
+///
+/// # Errors
+/// [`Error::Io`]; [`RunError::PathNotUtf8`].
+pub(crate) fn make_run_dir(run_dir: &Path) -> Result<(PathBuf, bool)> {
+    let made = !run_dir.is_dir();
+    if made {
+        if let Some(parent) = run_dir.parent() {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(parent)
+                .map_err(Error::io("make the folder", parent))?;
+        }
+        DirBuilder::new()
+            .mode(0o700)
+            .create(run_dir)
+            .map_err(Error::io("make the run directory", run_dir))?;
+        fs::set_permissions(run_dir, Permissions::from_mode(0o700))
+            .map_err(Error::io("set the mode of", run_dir))?;
+    }
+    let real = fs::canonicalize(run_dir).map_err(Error::io("resolve", run_dir))?;
+    utf8(&real)?;
+    Ok((real, made))
+}
+
+/// `path` as text.
+///
+/// # Errors
+/// [`RunError::PathNotUtf8`].
+pub(crate) fn utf8(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| RunError::PathNotUtf8(path.to_path_buf()).into())
+}

@@ -1,0 +1,60 @@
+//! The store's last snapshot of a run: its latest checkpoint's bytes, or those of a receipt that came after it.
+//!
+//! This, not run.json, is what a run is: the next write compares with it, export puts it back, recovery starts from
+//! it. It is a question over `events` and `recoveries`, not a column that could lie. A run without a journal has none.
+
+use rusqlite::{OptionalExtension, Transaction};
+
+use crate::checkpoint;
+use crate::digest::Digest;
+use crate::error::{CheckpointError, JournalError, Result};
+use crate::id::RunId;
+use crate::journal::{self, LatestCheckpoint};
+use crate::json::{self, Object};
+
+/// The last snapshot, still unparsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LastSnapshot {
+    /// SHA-256 as stored.
+    pub(crate) sha256: Digest,
+    /// The bytes of run.json.
+    pub(crate) bytes: Vec<u8>,
+    /// The latest checkpoint event.
+    pub(crate) checkpoint: LatestCheckpoint,
+    /// Whether this is a receipt that came after that checkpoint.
+    pub(crate) is_receipt: bool,
+}
+
+impl LastSnapshot {
+    /// The object; `None` where the stored bytes hold none (doctor and recovery say so, a write goes on).
+    pub(crate) fn object(&self) -> Option<Object> {
+        json::parse_object(&self.bytes).ok()
+    }
+}
+
+/// The last snapshot of `run_id`; `None` before the first checkpoint.
+///
+/// # Errors
+/// [`CheckpointError::Missing`] where an event names a body that is not there; SQLite's own.
+pub(crate) fn last_snapshot(tx: &Transaction<'_>, run_id: &RunId) -> Result<Option<LastSnapshot>> {
+    let Some(checkpoint) = journal::latest_checkpoint(tx, run_id.as_str(), i64::MAX)? else {
+        return Ok(None);
+    };
+    let receipt: Option<(i64, String, Vec<u8>)> = tx
+        .prepare_cached(include_str!("sql/latest_receipt.sql"))?
+        .query_row([run_id.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    if let Some((after_sequence, sha256, bytes)) = receipt
+        && after_sequence >= checkpoint.sequence
+    {
+        let sha256 = Digest::parse(&sha256).ok_or_else(|| JournalError::Damaged {
+            run_id: run_id.to_string(),
+            sequence: after_sequence,
+            rule: "the receipt has no digest",
+        })?;
+        return Ok(Some(LastSnapshot { sha256, bytes, checkpoint, is_receipt: true }));
+    }
+    let sha256 = checkpoint.sha256;
+    let bytes = checkpoint::get(tx, sha256)?.ok_or(CheckpointError::Missing { sha256 })?;
+    Ok(Some(LastSnapshot { sha256, bytes, checkpoint, is_receipt: false }))
+}

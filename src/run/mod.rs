@@ -1,0 +1,30 @@
+//! Runs: beginning them, writing their snapshots, ending them, and asking about them.
+//!
+//! Owns the tables `runs` and `recoveries` and, on disk, run.json in each run's directory. Built on the rooms `lock`
+//! (who may write), `journal` and `checkpoint` (what a write records). Above it: recovery and doctor.
+//!
+//! * `write`: the write path; its header says what a crash leaves.
+//! * `start`, `status`: the snapshots that legbook makes itself (`snapshot`, pure).
+//! * `last`: what a run's last snapshot is. `file`: run.json on disk. `export`: putting it back.
+//! * `terminalize`: ending a run without a journal whose owner is dead.
+//! * `query`: reading. `table`, `receipts`: the rows.
+
+mod export;
+pub mod file;
+mod last;
+mod query;
+mod receipts;
+mod snapshot;
+mod start;
+mod status;
+mod table;
+mod terminalize;
+mod write;
+
+pub use export::{Exported, export};
+pub use query::{Details, at, events, get, list, resolve, show};
+pub use snapshot::{Failure, ends_run, known_statuses};
+pub use start::{StartRequest, Started, register, start};
+pub use status::{StatusChange, finish, has_ended, set_status};
+pub use table::Run;
+pub use write::{Credentials, Written, write};

@@ -1,0 +1,2 @@
+SELECT run_id, created_at, run_dir, workspace, journaled_at, status, task, started_at, status_started_at, finished_at
+FROM runs ORDER BY run_number DESC;

@@ -1,0 +1,221 @@
+//! Beginning a run, or taking one up again.
+//!
+//! One transaction enters the run, takes the workspace's lock and journals the opening snapshot; then run.json is
+//! exported. A crash before the commit leaves at most an empty run directory; one after it leaves a run in status
+//! `started` with a lock whose owner is dead, which recovery ends.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Transaction;
+
+use crate::clock::store_time;
+use crate::db::Store;
+use crate::error::{Error, Result, RunError};
+use crate::id::RunId;
+use crate::json::Object;
+use crate::lock::{self, Judge, OwnerToken, Taken};
+use crate::process::Identity;
+use crate::step::Step;
+
+use super::file::{self, OnDisk};
+use super::snapshot::{self, Opening};
+use super::status;
+use super::table::{self, Run};
+use super::terminalize;
+use super::write::{Credentials, Placed, Written, place};
+
+/// How often `wait` looks whether the lock is free.
+const POLL: Duration = Duration::from_millis(200);
+
+/// What a run is begun with.
+#[derive(Debug, Clone)]
+pub struct StartRequest {
+    /// Its id.
+    pub run_id: RunId,
+    /// What it is to do; empty where nobody says.
+    pub task: String,
+    /// Where it works: the workspace is the git root of this, else this itself.
+    pub cwd: PathBuf,
+    /// Its run directory; `None`: `runs/<run id>` beside the store, for a resumed run the one that it has.
+    pub run_dir: Option<PathBuf>,
+    /// The process that owns the lock: one that lives as long as the run's legs go on.
+    pub owner_pid: u32,
+    /// How long the lock stays live without any process after the last write.
+    pub lease: Option<Duration>,
+    /// Whether the run keeps a journal.
+    pub journal: bool,
+    /// Whether the run is known and taken up again.
+    pub resume: bool,
+    /// How long to wait for the workspace's lock.
+    pub wait: Duration,
+}
+
+/// A run that has begun.
+#[derive(Debug)]
+pub struct Started {
+    /// The run.
+    pub run_id: RunId,
+    /// Its run directory, absolute and real.
+    pub run_dir: PathBuf,
+    /// The token of its lock: kept nowhere else.
+    pub token: OwnerToken,
+    /// The opening snapshot.
+    pub written: Written,
+}
+
+/// Begins a run: enters it, takes the lock, writes `started`.
+///
+/// A dead owner's lock is taken over where its run has no journal; that run is ended first, as recovery would.
+///
+/// # Errors
+/// [`RunError::Exists`] (without `resume`), [`RunError::Unknown`] (with it), [`RunError::DirectoryTaken`],
+/// [`RunError::DeadOwnerWithJournal`]; a live owner's lock; and as [`super::write`].
+pub fn start(store: &Store, request: &StartRequest) -> Result<Started> {
+    let workspace = lock::workspace_of(&request.cwd)?;
+    let wanted = wanted_directory(store, request)?;
+    let (run_dir, made) = file::make_run_dir(&wanted)?;
+    let begun = with_lock(store, request, &workspace, &run_dir);
+    if begun.is_err() && made {
+        // Only an empty directory goes: what is not ours is never removed.
+        let _ = std::fs::remove_dir(&run_dir);
+    }
+    let (token, placed) = begun?;
+    store.reached(Step::Committed);
+    let credentials = Credentials { token: Some(token), owner_pid: Some(request.owner_pid) };
+    let written = placed.export(store, &credentials)?;
+    let token = credentials.token.ok_or_else(|| RunError::NotOwner(request.run_id.to_string()))?;
+    Ok(Started { run_id: request.run_id.clone(), run_dir, token, written })
+}
+
+/// Enters a run and takes its lock without writing a snapshot: for a caller that writes the first one itself.
+///
+/// `run_dir` is made (0700) where it is missing, and may hold a run.json already: the first write then decides by it
+/// whether the run gets a journal. The lock is that of the workspace of `cwd`.
+///
+/// # Errors
+/// [`RunError::Exists`], [`RunError::DirectoryTaken`], [`RunError::DeadOwner`]; a live owner's lock;
+/// [`crate::Error::Io`].
+pub fn register(
+    store: &Store,
+    run_id: &RunId,
+    run_dir: &Path,
+    cwd: &Path,
+    owner_pid: u32,
+) -> Result<OwnerToken> {
+    let workspace = lock::workspace_of(cwd)?;
+    let (run_dir, _) = file::make_run_dir(run_dir)?;
+    store.write(|tx| {
+        table::insert(tx, run_id, &run_dir, &workspace, &store_time(store.clock().now()))?;
+        take_lock(tx, store, run_id, &workspace, &run_dir, owner_pid, None)
+    })
+}
+
+fn take_lock(
+    tx: &Transaction<'_>,
+    store: &Store,
+    run_id: &RunId,
+    workspace: &Path,
+    run_dir: &Path,
+    owner_pid: u32,
+    lease: Option<Duration>,
+) -> Result<OwnerToken> {
+    let owner = Identity::of(owner_pid, store.processes());
+    let wanted = lock::Request { workspace, run_id, run_dir: Some(run_dir), owner: &owner, lease };
+    match lock::take(tx, store.clock(), &Judge::new(store), &wanted)? {
+        Taken::Token(token) => Ok(token),
+        Taken::DeadOwner(lock) => {
+            let journaled = table::get(tx, &lock.run_id)?.journaled;
+            Err(RunError::DeadOwner { run_id: lock.run_id, pid: lock.owner.pid, journaled }.into())
+        }
+    }
+}
+
+fn wanted_directory(store: &Store, request: &StartRequest) -> Result<PathBuf> {
+    if let Some(run_dir) = &request.run_dir {
+        return Ok(request.cwd.join(run_dir));
+    }
+    let known = if request.resume { store.read(|tx| table::get(tx, &request.run_id))?.run_dir } else { None };
+    Ok(known.unwrap_or_else(|| store.folder().join("runs").join(request.run_id.as_str())))
+}
+
+/// Tries until the lock is free, for `request.wait` at most.
+fn with_lock(
+    store: &Store,
+    request: &StartRequest,
+    workspace: &Path,
+    run_dir: &Path,
+) -> Result<(OwnerToken, Placed)> {
+    let deadline = store.clock().now() + request.wait;
+    loop {
+        match store.write(|tx| attempt(tx, store, request, workspace, run_dir)) {
+            Err(Error::Run(RunError::DeadOwner { run_id, journaled: false, .. })) => {
+                terminalize::dead_owner(store, &run_id)?;
+            }
+            Err(error) if may_become_free(&error) && store.clock().now() < deadline => {
+                store.clock().sleep(POLL)
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// One try, to be committed only where it gives a token.
+fn attempt(
+    tx: &Transaction<'_>,
+    store: &Store,
+    request: &StartRequest,
+    workspace: &Path,
+    run_dir: &Path,
+) -> Result<(OwnerToken, Placed)> {
+    let now = store.clock().now();
+    let known = table::find(tx, &request.run_id)?;
+    match (&known, request.resume) {
+        (Some(_), false) => return Err(RunError::Exists(request.run_id.to_string()).into()),
+        (None, true) => return Err(RunError::Unknown(request.run_id.to_string()).into()),
+        (None, false) => {
+            if file::read(run_dir)? != OnDisk::Missing {
+                let path = run_dir.to_path_buf();
+                return Err(RunError::DirectoryTaken { path, rule: "it holds a run.json" }.into());
+            }
+            table::insert(tx, &request.run_id, run_dir, workspace, &store_time(now))?;
+        }
+        (Some(_), true) => table::move_to(tx, &request.run_id, run_dir, workspace)?,
+    }
+    let token = take_lock(tx, store, &request.run_id, workspace, run_dir, request.owner_pid, request.lease)?;
+    let run = table::get(tx, &request.run_id)?;
+    let object = first_snapshot(tx, store, request, &run, workspace, run_dir)?;
+    let credentials = Credentials { token: Some(token), owner_pid: Some(request.owner_pid) };
+    let placed = place(tx, store, &run, &object, &credentials)?;
+    let token = credentials.token.ok_or_else(|| RunError::NotOwner(request.run_id.to_string()))?;
+    Ok((token, placed))
+}
+
+/// Whether waiting may help.
+fn may_become_free(error: &Error) -> bool {
+    use crate::error::LockError::{Claimed, Held, OwnerUnknown};
+    matches!(error, Error::Lock(Held { .. } | OwnerUnknown { .. } | Claimed { .. }))
+}
+
+fn first_snapshot(
+    tx: &Transaction<'_>,
+    store: &Store,
+    request: &StartRequest,
+    run: &Run,
+    workspace: &Path,
+    run_dir: &Path,
+) -> Result<Object> {
+    let now = store.clock().now();
+    let run_dir = file::utf8(run_dir)?;
+    if request.resume {
+        return Ok(snapshot::resumed(&status::base(tx, run)?, run_dir, now));
+    }
+    let opening = Opening {
+        task: &request.task,
+        cwd: file::utf8(&request.cwd)?,
+        workspace: file::utf8(workspace)?,
+        run_dir,
+        journal: request.journal,
+    };
+    Ok(snapshot::opening(&opening, now))
+}

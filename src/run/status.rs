@@ -1,0 +1,117 @@
+//! A new status for a run: the store's last snapshot with that status, through the write path.
+
+use rusqlite::Transaction;
+
+use crate::db::Store;
+use crate::error::{Result, RunError};
+use crate::id::RunId;
+use crate::json::{Object, Value};
+use crate::lock;
+use crate::receipt;
+use crate::step::Step;
+
+use super::file::{self, OnDisk};
+use super::last::last_snapshot;
+use super::snapshot::{self, Failure};
+use super::table::Run;
+use super::write::{Credentials, Written, write_with};
+
+/// A change of status.
+#[derive(Debug, Clone, Default)]
+pub struct StatusChange {
+    /// One of [`super::known_statuses`].
+    pub status: String,
+    /// Why the run failed, where it did.
+    pub failure: Option<Failure>,
+    /// Keys of the snapshot to set beside it.
+    pub set: Vec<(String, Value)>,
+}
+
+/// Writes the run's last snapshot with a new status, `status_started_at` and, where it ends the run, `finished_at` and
+/// `duration_seconds` (contract store.md, Commands).
+///
+/// # Errors
+/// [`RunError::UnknownStatus`]; [`RunError::Ended`] for a status that would make an ended run go on;
+/// [`RunError::NoSnapshot`]; and as [`super::write`].
+pub fn set_status(
+    store: &Store,
+    run_id: &RunId,
+    change: &StatusChange,
+    credentials: &Credentials,
+) -> Result<Written> {
+    if !snapshot::known_statuses().any(|known| known == change.status) {
+        let known = snapshot::known_statuses().collect::<Vec<_>>().join(", ");
+        return Err(RunError::UnknownStatus { known }.into());
+    }
+    write_with(store, run_id, credentials, |tx, run| {
+        let base = base(tx, run)?;
+        if receipt::is_terminal(&base) && !snapshot::ends_run(&change.status) {
+            let status =
+                base.get("status".as_bytes()).and_then(Value::as_str).unwrap_or("finished").to_owned();
+            return Err(RunError::Ended { run_id: run.run_id.to_string(), status }.into());
+        }
+        let now = store.clock().now();
+        Ok(snapshot::with_status(&base, &change.status, change.failure.as_ref(), &change.set, now))
+    })
+}
+
+/// Ends the run and lets its lock go. `change` None: a run that has ended keeps its status, any other ends `ok`.
+///
+/// A crash before the lock is let go leaves an ended run with a lock; the same call again, or recovery, ends it.
+///
+/// # Errors
+/// [`RunError::NotTerminal`]; and as [`set_status`].
+pub fn finish(
+    store: &Store,
+    run_id: &RunId,
+    change: Option<&StatusChange>,
+    credentials: &Credentials,
+) -> Result<Option<Written>> {
+    let written = match change {
+        Some(change) => {
+            let known = snapshot::known_statuses().any(|known| known == change.status);
+            if known && !snapshot::ends_run(&change.status) {
+                return Err(RunError::NotTerminal(change.status.clone()).into());
+            }
+            Some(set_status(store, run_id, change, credentials)?)
+        }
+        None if has_ended(store, run_id)? => None,
+        None => {
+            let ok = StatusChange { status: "ok".to_owned(), ..StatusChange::default() };
+            Some(set_status(store, run_id, &ok, credentials)?)
+        }
+    };
+    store.reached(Step::BeforeRelease);
+    store.write(|tx| lock::release(tx, lock::hold(tx, run_id, credentials.token.as_ref())?))?;
+    Ok(written)
+}
+
+/// Whether the run's last snapshot is terminal.
+///
+/// # Errors
+/// [`RunError::Unknown`], [`RunError::NoSnapshot`].
+pub fn has_ended(store: &Store, run_id: &RunId) -> Result<bool> {
+    store.read(|tx| {
+        let run = super::table::get(tx, run_id)?;
+        Ok(receipt::is_terminal(&base(tx, &run)?))
+    })
+}
+
+/// The snapshot to go on from: the store's last, without a journal run.json.
+pub(super) fn base(tx: &Transaction<'_>, run: &Run) -> Result<Object> {
+    let no_snapshot = |fault| -> Result<RunError> {
+        let path = run.directory()?.join(file::RUN_JSON);
+        Ok(RunError::NoSnapshot { run_id: run.run_id.to_string(), path, fault })
+    };
+    if let Some(last) = last_snapshot(tx, &run.run_id)? {
+        return match last.object() {
+            Some(object) => Ok(object),
+            None => Err(no_snapshot("the checkpoint in the store is not a JSON object")?.into()),
+        };
+    }
+    match file::read(run.directory()?)? {
+        OnDisk::Snapshot(_, object) => Ok(object),
+        OnDisk::Missing => Err(no_snapshot("it is missing")?.into()),
+        OnDisk::Unparseable(_) => Err(no_snapshot("it is not a JSON object")?.into()),
+    }
+}

@@ -1,0 +1,273 @@
+//! The write path: one snapshot of a run, journaled and exported (contract events.md, The write path).
+//!
+//! One immediate transaction holds the checkpoint's body, the checkpoint event, the status event where the transition
+//! is real, what `runs` shows of the snapshot, and the lock's last write. After its commit run.json is replaced by what
+//! the store holds last by then.
+//!
+//! What a crash leaves (the numbers are those of [`Step`]):
+//! * up to 1, before the commit: nothing of the write.
+//! * from 2 to 3, after the commit and before the rename: the journal holds the write and run.json is the one before
+//!   (perhaps with a `.run.json.*.tmp` beside it). The same write again appends nothing and exports; another write
+//!   follows this one in the journal; recovery restores.
+//! * from 4: the write is whole.
+//!
+//! Cost: linear in the snapshot, independent of the journal's length.
+
+use std::path::PathBuf;
+
+use rusqlite::Transaction;
+
+use crate::checkpoint;
+use crate::clock::{event_time, store_time};
+use crate::db::Store;
+use crate::digest::Digest;
+use crate::error::{CheckpointError, Error, LockError, Result, RunError};
+use crate::event::{self, CHECKPOINT_EVENT_TYPE};
+use crate::id::RunId;
+use crate::journal::{self, NewEvent};
+use crate::json::{self, Object, Value};
+use crate::lock::{self, Held, Judge, OwnerToken};
+use crate::receipt;
+use crate::step::Step;
+
+use super::file::{self, ExportLock, OnDisk};
+use super::last::{LastSnapshot, last_snapshot};
+use super::table::{self, Run};
+
+/// What a caller shows to write to a run.
+#[derive(Debug, Clone, Default)]
+pub struct Credentials {
+    /// The token of the run's lock.
+    pub token: Option<OwnerToken>,
+    /// The process that is put on the lock where the owner on it is dead; `None`: this one.
+    pub owner_pid: Option<u32>,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The run.
+    pub run_id: RunId,
+    /// The checkpoint event's sequence; `None` without a journal.
+    pub sequence: Option<i64>,
+    /// SHA-256 of the snapshot's bytes.
+    pub sha256: Digest,
+    /// Whether the journal held this write already, so that only the export was done.
+    pub replayed: bool,
+}
+
+/// Writes one snapshot of `run_id`: `payload` is the JSON text of an object.
+///
+/// Without a journal (the run never asked for one, or no lock is held yet) run.json is replaced and nothing else.
+///
+/// # Errors
+/// [`Error::Json`] for a payload that is no object; [`RunError::NotOwner`] and the lock's own refusals; the journal's
+/// and the checkpoint's bounds; `collision-mismatch`. Nothing has changed then. [`RunError::Export`]: the snapshot is
+/// in the store, run.json could not be replaced.
+pub fn write(store: &Store, run_id: &RunId, payload: &[u8], credentials: &Credentials) -> Result<Written> {
+    write_with(store, run_id, credentials, |_, _| Ok(json::parse_object(payload)?))
+}
+
+/// [`write`] of the object that `make` gives; it is called inside the transaction with the run as it is there.
+pub(super) fn write_with(
+    store: &Store,
+    run_id: &RunId,
+    credentials: &Credentials,
+    make: impl FnOnce(&Transaction<'_>, &Run) -> Result<Object>,
+) -> Result<Written> {
+    let placed = store.write(|tx| {
+        let run = table::get(tx, run_id)?;
+        let object = make(tx, &run)?;
+        place(tx, store, &run, &object, credentials)
+    })?;
+    store.reached(Step::Committed);
+    placed.export(store, credentials)
+}
+
+/// A snapshot that is in the store (or, without a journal, checked), and not in run.json yet.
+pub(super) struct Placed {
+    run_dir: PathBuf,
+    bytes: Vec<u8>,
+    written: Written,
+}
+
+/// Puts `object` into the transaction as the next snapshot of `run`.
+pub(super) fn place(
+    tx: &Transaction<'_>,
+    store: &Store,
+    run: &Run,
+    object: &Object,
+    credentials: &Credentials,
+) -> Result<Placed> {
+    let run_dir = run.directory()?.to_path_buf();
+    let bytes = json::snapshot_bytes(object);
+    let sha256 = Digest::of(&bytes);
+    let held = authority(tx, run, credentials)?;
+    let journaled = run.journaled || (held.is_some() && journal_requested(&run_dir, object)?);
+    let (sequence, replayed) = if journaled {
+        let (sequence, replayed) = record(tx, store, run, object, &bytes, sha256)?;
+        (Some(sequence), replayed)
+    } else {
+        (None, false)
+    };
+    table::note_snapshot(tx, &run.run_id, object)?;
+    if let Some(held) = &held {
+        let owner_pid = credentials.owner_pid.unwrap_or_else(std::process::id);
+        lock::rehome(tx, held, &Judge::new(store), owner_pid)?;
+    }
+    store.reached(Step::BeforeCommit);
+    Ok(Placed { run_dir, bytes, written: Written { run_id: run.run_id.clone(), sequence, sha256, replayed } })
+}
+
+/// The caller's hold on the run's lock.
+///
+/// A token that does not hold is refused whatever the run; none at all is refused where the run has a journal or a
+/// lock. What is left, a run without journal and lock, is written to as the legacy programs do.
+fn authority(tx: &Transaction<'_>, run: &Run, credentials: &Credentials) -> Result<Option<Held>> {
+    match lock::hold(tx, &run.run_id, credentials.token.as_ref()) {
+        Ok(held) => Ok(Some(held)),
+        Err(Error::Lock(LockError::NotLocked { .. })) if credentials.token.is_none() => {
+            if run.journaled {
+                return Err(RunError::NotOwner(run.run_id.to_string()).into());
+            }
+            Ok(None)
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// Whether the run asks for a journal: run.json says so or, where there is none yet, the incoming snapshot.
+fn journal_requested(run_dir: &std::path::Path, incoming: &Object) -> Result<bool> {
+    let on_disk = file::read(run_dir)?;
+    let asked = match &on_disk {
+        OnDisk::Missing => Some(incoming),
+        OnDisk::Unparseable(_) => None,
+        OnDisk::Snapshot(_, object) => Some(object),
+    };
+    Ok(asked.and_then(|object| object.get("lifecycle_journal_requested".as_bytes()))
+        == Some(&Value::Bool(true)))
+}
+
+/// Journals the snapshot; gives the checkpoint event's sequence, and whether it was there already.
+fn record(
+    tx: &Transaction<'_>,
+    store: &Store,
+    run: &Run,
+    object: &Object,
+    bytes: &[u8],
+    sha256: Digest,
+) -> Result<(i64, bool)> {
+    let run_id = run.run_id.as_str();
+    let bounds = journal::bounds(tx)?;
+    checkpoint::check_size(bytes, bounds.max_checkpoint_bytes)?;
+    let last = last_snapshot(tx, &run.run_id)?;
+    let prior = Prior::of(last.as_ref(), run)?;
+    let paired = paired_event_type(tx, run_id, object, prior.status.as_deref())?;
+    if let Some(last) = &last
+        && is_replay(last, bytes, paired, run)?
+    {
+        return Ok((last.checkpoint.sequence, true));
+    }
+
+    let now = store.clock().now();
+    let size = i64::try_from(bytes.len()).map_err(|_| CheckpointError::TooLarge {
+        size: bytes.len() as u64,
+        bound: bounds.max_checkpoint_bytes,
+    })?;
+    let mut new = vec![NewEvent {
+        event_type: CHECKPOINT_EVENT_TYPE,
+        key: event::checkpoint_key(sha256, paired),
+        payload: event::checkpoint_payload(sha256, size, paired),
+    }];
+    if let (Some(event_type), Some(status)) = (paired, status_of(object)) {
+        let payload = event::status_payload(event_type, status);
+        let key = event::status_key(event_type, &payload, prior.digest)?;
+        new.push(NewEvent { event_type, key, payload });
+    }
+    let tail = journal::tail(tx, run_id)?;
+    let (events, end) = journal::chain(tx, run_id, tail, &event_time(now), new)?;
+    journal::check_bounds(run_id, end, receipt::is_terminal(object), bounds)?;
+    checkpoint::put(tx, sha256, bytes)?;
+    table::activate(tx, &run.run_id, &store_time(now))?;
+    journal::append(tx, tail, &events)?;
+    Ok((tail.sequence + 1, false))
+}
+
+/// What came before the incoming snapshot.
+struct Prior {
+    digest: Option<Digest>,
+    status: Option<String>,
+}
+
+impl Prior {
+    /// The store's last snapshot; before the first, run.json on disk. A run.json that somebody edited is never prior.
+    fn of(last: Option<&LastSnapshot>, run: &Run) -> Result<Self> {
+        let (digest, object) = match last {
+            Some(last) => (Some(last.sha256), last.object()),
+            None => {
+                let on_disk = file::read(run.directory()?)?;
+                (on_disk.bytes().map(Digest::of), on_disk.object().cloned())
+            }
+        };
+        let status = object.as_ref().and_then(status_of).map(str::to_owned);
+        Ok(Self { digest, status })
+    }
+}
+
+/// The event type that the status event of this write has, where the transition is real; else none.
+fn paired_event_type(
+    tx: &Transaction<'_>,
+    run_id: &str,
+    object: &Object,
+    prior_status: Option<&str>,
+) -> Result<Option<&'static str>> {
+    let Some(status) = status_of(object) else { return Ok(None) };
+    let Some(event_type) = event::event_type_of_status(status) else { return Ok(None) };
+    let unchanged = prior_status == Some(status) && journal::has_status_event(tx, run_id)?;
+    Ok((!unchanged).then_some(event_type))
+}
+
+/// Replay is decided once a write: the bytes are the store's last snapshot and the latest checkpoint's, and either
+/// run.json is not those bytes (a commit that was never exported) or the latest checkpoint has this very pairing.
+fn is_replay(last: &LastSnapshot, bytes: &[u8], paired: Option<&str>, run: &Run) -> Result<bool> {
+    if last.is_receipt || last.bytes != bytes {
+        return Ok(false);
+    }
+    if last.checkpoint.paired_event_type.as_deref() == paired {
+        return Ok(true);
+    }
+    Ok(file::read(run.directory()?)?.bytes() != Some(bytes))
+}
+
+fn status_of(object: &Object) -> Option<&str> {
+    object.get("status".as_bytes()).and_then(Value::as_str)
+}
+
+impl Placed {
+    /// Replaces run.json; to be called after the commit.
+    ///
+    /// # Errors
+    /// [`RunError::Export`], with the reason in it.
+    pub(super) fn export(self, store: &Store, credentials: &Credentials) -> Result<Written> {
+        let run_id = self.written.run_id.clone();
+        let direct = self.written.sequence.is_none();
+        let exported = ExportLock::take(&self.run_dir, store.clock()).and_then(|lock| {
+            let current = store.read(|tx| {
+                if direct && credentials.token.is_some() {
+                    // A recovery may have ended the run while this process stood still.
+                    lock::hold(tx, &run_id, credentials.token.as_ref())?;
+                }
+                last_snapshot(tx, &run_id)
+            })?;
+            lock.replace(store, current.as_ref().map_or(self.bytes.as_slice(), |last| &last.bytes))
+        });
+        match exported {
+            Ok(()) => Ok(self.written),
+            // Without a journal nothing was committed that a reader could find.
+            Err(error) if direct => Err(error),
+            Err(source) => {
+                Err(RunError::Export { run_id: run_id.to_string(), source: Box::new(source) }.into())
+            }
+        }
+    }
+}
