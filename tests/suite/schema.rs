@@ -6,6 +6,7 @@
 
 mod attacks;
 mod journal;
+mod stages;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -198,7 +199,8 @@ fn every_rule_of_every_trigger_has_an_attack() {
     for trigger in triggers {
         let (name, sql): (String, String) = trigger.unwrap();
         let mut said = sql.split("RAISE(ABORT, '").skip(1).peekable();
-        assert!(said.peek().is_some(), "{name} refuses nothing");
+        let carries_on = name == "pipelines_delete";
+        assert!(said.peek().is_some() || carries_on, "{name} refuses nothing");
         for rest in said {
             let rule = rest.split("')").next().unwrap().replace("''", "'");
             rules.insert((name.clone(), rule));

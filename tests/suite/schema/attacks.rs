@@ -1,7 +1,7 @@
 //! What an attack is, all of them, and the statements that are none.
 
 use super::SNAPSHOT;
-use super::{Seed, journal, object, tables};
+use super::{Seed, journal, object, stages, tables};
 use legbook::event;
 
 /// One try to break a rule.
@@ -23,6 +23,7 @@ pub(super) fn all(seed: &Seed) -> Vec<Attack> {
     let mut attacks = tables::plain();
     attacks.extend(tables::registry());
     attacks.extend(tables::bodies(seed));
+    attacks.extend(stages::all());
     attacks.extend(journal::lines(seed));
     attacks.extend(journal::checkpoint_events(seed));
     attacks
@@ -54,6 +55,7 @@ pub(super) fn allowed(seed: &Seed) -> Vec<String> {
     .map(|line| insert(seed, line))
     .collect();
     let removal = "INSERT INTO removals (run_id, removed_at, last_sequence, last_digest)";
+    allowed.extend(stages::allowed());
     allowed.extend([
         // The number is given, and right.
         format!(
