@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use legbook::db::{Location, Store, StoreOptions, locate};
 use legbook::error::{Error, StoreError};
 
-use super::exit::Failure;
-use super::render::Render;
+use super::exit::{self, Failure};
+use super::render::{self, Render};
 
 /// How this call was made.
 #[derive(Debug)]
@@ -17,16 +17,27 @@ pub(crate) struct Context {
     /// `--store`, or LEGBOOK_STORE: never empty.
     named: Option<PathBuf>,
     cwd: PathBuf,
+    program: String,
     /// Where answers go.
     pub(crate) render: Render,
 }
 
 impl Context {
     /// Takes `--store` as it was given; an empty one counts as none, so that `LEGBOOK_STORE= legbook …` unsets it.
-    pub(crate) fn new(store: Option<PathBuf>, render: Render) -> Result<Self, Failure> {
+    pub(crate) fn new(store: Option<PathBuf>, render: Render, program: String) -> Result<Self, Failure> {
         let cwd = std::env::current_dir().map_err(Error::io("find the current directory", "."))?;
         let named = store.filter(|path| !path.as_os_str().is_empty());
-        Ok(Self { named, cwd, render })
+        Ok(Self { named, cwd, program, render })
+    }
+
+    /// How another command for the same store begins: `legbook`, or `legbook --store FILE`.
+    pub(crate) fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// Tells a failure that does not end this command.
+    pub(crate) fn report(&self, failure: &Failure) {
+        render::failure(&failure.to_string(), &exit::remedy(failure, &self.program));
     }
 
     /// The current directory, absolute.
@@ -63,5 +74,17 @@ impl Context {
             Err(Failure::Library(Error::Store(StoreError::Absent { .. }))) => Ok(None),
             Err(failure) => Err(failure),
         }
+    }
+}
+
+/// How a command for this very store is typed: with `--store` where that was given, and not by LEGBOOK_STORE.
+pub(crate) fn program(store: Option<&Path>) -> String {
+    let environment = std::env::var_os("LEGBOOK_STORE");
+    match store.and_then(Path::to_str) {
+        Some(path) if !path.is_empty() && environment.as_deref() != Some(path.as_ref()) => {
+            let quoted = shlex::try_quote(path).unwrap_or_else(|_| "FILE".into());
+            format!("legbook --store {quoted}")
+        }
+        _ => "legbook".to_owned(),
     }
 }

@@ -1,7 +1,5 @@
 //! `legbook db`: the store as a file, and its bounds.
 
-use std::path::Path;
-
 use clap::Subcommand;
 use legbook::db::SCHEMA_VERSION;
 use legbook::json::Value;
@@ -9,7 +7,7 @@ use legbook::settings::{self, Setting};
 
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::render::{object, table};
+use super::render::{Fields, object, path_value, table};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -49,23 +47,21 @@ fn info(context: &Context) -> Result<(), Failure> {
         let Setting { key, value, lowest, highest, meaning } = setting;
         vec![key.clone(), value.to_string(), format!("{lowest} to {highest}"), meaning.clone()]
     });
-    let text = format!(
-        "store   {}\nschema  {SCHEMA_VERSION}\n\n{}",
-        store.path().display(),
-        table(context.render, &["SETTING", "VALUE", "ALLOWED", "MEANING"], rows)
-    );
+    let mut fields = Fields::new(context.render);
+    fields.add("store", &store.path().display().to_string()).add("schema", &SCHEMA_VERSION.to_string());
+    let bounds = table(context.render, &["SETTING", "VALUE", "ALLOWED", "MEANING"], rows);
     let members = settings.iter().map(|setting| (setting.key.as_str().into(), setting.value.into()));
     let answer = object([
-        ("path", shown(store.path())),
+        ("path", path_value(Some(store.path()))),
         ("schema_version", SCHEMA_VERSION.into()),
         ("settings", Value::Object(members.collect())),
     ]);
-    context.render.answer(&answer, &text)
+    context.render.answer(&answer, &format!("{}\n{bounds}", fields.text()))
 }
 
 fn path(context: &Context) -> Result<(), Failure> {
     let location = context.location()?;
-    let answer = object([("path", shown(&location.path)), ("exists", location.exists.into())]);
+    let answer = object([("path", path_value(Some(&location.path))), ("exists", location.exists.into())]);
     context.render.answer(&answer, &location.path.display().to_string())
 }
 
@@ -77,8 +73,4 @@ fn set(context: &Context, key: &str, value: i64) -> Result<(), Failure> {
         ("previous", before.value.into()),
     ]);
     context.render.done(&answer, &format!("{}: {value} (was {})", before.key, before.value))
-}
-
-fn shown(path: &Path) -> Value {
-    path.display().to_string().into()
 }

@@ -8,7 +8,8 @@ use std::io;
 use std::process::ExitCode;
 
 use legbook::Error;
-use legbook::error::StoreError;
+use legbook::error::{CheckpointError, JournalError, LockError, RunError, StoreError};
+use legbook::id::RunId;
 
 /// How a command ended, as the number that the shell sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +49,14 @@ pub(crate) enum Failure {
     /// The standard input could not be read.
     #[error("cannot read the standard input: {0}")]
     Input(#[source] io::Error),
-    /// The command line asks for what can't be, in a way that its grammar does not tell.
-    #[error("{message}")]
-    Usage {
-        /// What was refused and why.
-        message: String,
-        /// What to do about it.
-        remedy: String,
+    /// A command has ended, and how it ended could not be written to its run.
+    #[error("the command has ended, and its run {run_id} does not say so: {source}")]
+    Unrecorded {
+        /// The run.
+        run_id: RunId,
+        /// Why.
+        #[source]
+        source: Box<Error>,
     },
 }
 
@@ -98,9 +100,16 @@ impl Policy {
 fn is_own_failure(failure: &Failure) -> bool {
     match failure {
         Failure::Output(_) | Failure::Input(_) => true,
-        Failure::Usage { .. } => false,
-        Failure::Library(Error::Io { .. }) => true,
-        Failure::Library(Error::Store(error)) => matches!(
+        Failure::Library(error) => is_the_machines(error),
+        Failure::Unrecorded { source, .. } => is_the_machines(source),
+    }
+}
+
+fn is_the_machines(error: &Error) -> bool {
+    match error {
+        Error::Io { .. } => true,
+        Error::Run(RunError::Export { .. } | RunError::ExportBusy { .. }) => true,
+        Error::Store(error) => matches!(
             error,
             StoreError::Busy
                 | StoreError::Full
@@ -109,28 +118,143 @@ fn is_own_failure(failure: &Failure) -> bool {
                 | StoreError::Pool(_)
                 | StoreError::Sqlite(_)
         ),
-        Failure::Library(_) => false,
+        _ => false,
     }
 }
 
-/// What to do about a failure.
-pub(crate) fn remedy(failure: &Failure) -> String {
+/// What to do about a failure. `program` is how a command for the same store begins.
+pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
     match failure {
-        Failure::Usage { remedy, .. } => remedy.clone(),
         Failure::Output(_) => "send the output to a place that takes it; what the command did is done".into(),
-        Failure::Input(_) => "give a file instead of -, or a pipe that can be read".into(),
-        Failure::Library(error) => library_remedy(error),
+        Failure::Input(_) => "give a file, or a pipe that can be read to its end".into(),
+        Failure::Unrecorded { run_id, .. } => {
+            format!(
+                "the lock's owner ends with this message; then end the run: {program} runs recover {run_id}"
+            )
+        }
+        Failure::Library(error) => library_remedy(error, program),
     }
 }
 
-fn library_remedy(error: &Error) -> String {
+fn library_remedy(error: &Error, program: &str) -> String {
     match error {
         Error::Io { source, .. } => io_remedy(source).into(),
-        Error::Json(_) => "give one JSON object in UTF-8, as `python3 -m json.tool FILE` accepts it".into(),
-        Error::Id(_) => "name a run by 1 to 128 letters, digits, '.', '_' and '-'; `legbook runs list` shows those there are".into(),
-        Error::Setting(_) => "`legbook db info` shows each bound, its value and what it allows".into(),
-        Error::Store(error) => store_remedy(error).into(),
-        _ => "`legbook doctor` tells what is wrong with which run".into(),
+        Error::Json(_) => "give one JSON object in UTF-8; nothing was changed".into(),
+        Error::Id(_) => format!(
+            "`{program} runs list` shows the runs there are; a new id is 1 to 128 letters, digits, '.', '_', '-'"
+        ),
+        Error::Setting(_) => format!("`{program} db info` shows each bound, its value and what it allows"),
+        Error::Journal(error) => journal_remedy(error, program),
+        Error::Checkpoint(error) => checkpoint_remedy(error, program),
+        Error::Run(error) => run_remedy(error, program),
+        Error::Lock(error) => lock_remedy(error, program),
+        Error::Store(error) => store_remedy(error, program),
+        _ => format!("`{program} doctor` tells what is wrong with which run"),
+    }
+}
+
+fn journal_remedy(error: &JournalError, program: &str) -> String {
+    match error {
+        JournalError::TooManyEvents { run_id, bound, .. } => format!(
+            "nothing was changed; raise the bound: {program} db set max-journal-events {}; or end the run: {program} runs finish {run_id}",
+            bound.saturating_mul(2)
+        ),
+        JournalError::TooManyBytes { run_id, bound, .. } => format!(
+            "nothing was changed; raise the bound: {program} db set max-journal-bytes {}; or end the run: {program} runs finish {run_id}",
+            bound.saturating_mul(2)
+        ),
+        _ => format!("`{program} doctor --full` tells what is wrong with which run"),
+    }
+}
+
+fn checkpoint_remedy(error: &CheckpointError, program: &str) -> String {
+    match error {
+        CheckpointError::TooLarge { size, .. } => {
+            format!("nothing was changed; raise the bound: {program} db set max-checkpoint-bytes {size}")
+        }
+        _ => format!(
+            "nothing was changed; `{program} doctor --full` lists each run that this checkpoint belongs to"
+        ),
+    }
+}
+
+fn run_remedy(error: &RunError, program: &str) -> String {
+    match error {
+        RunError::Unknown(_) => format!("`{program} runs list` shows the runs there are"),
+        RunError::NoRuns => format!("begin one: {program} runs start RUN_ID"),
+        RunError::Exists(run_id) => {
+            format!("take another id, or take the run up again: {program} runs start {run_id} --resume")
+        }
+        RunError::NotOwner(run_id) => format!("take the lock again: {program} runs start {run_id} --resume"),
+        RunError::DirectoryTaken { .. } => "give another directory with --run-dir, or leave it out".into(),
+        RunError::UnknownStatus { .. } => format!("`{program} runs status --help` lists the words"),
+        RunError::NotTerminal(status) => format!(
+            "write it with `{program} runs status RUN {status}`, or finish with ok, failed, canceled, timeout, dry-run or incomplete"
+        ),
+        RunError::Ended { run_id, .. } => {
+            format!("take the run up again: {program} runs start {run_id} --resume")
+        }
+        RunError::NoSnapshot { run_id, .. } => {
+            format!("write a whole snapshot: {program} runs write {run_id} FILE")
+        }
+        RunError::NoJournal(run_id) => {
+            format!("its only snapshot is its run.json; `{program} runs show {run_id}` tells where")
+        }
+        RunError::NoSnapshotAt { run_id, .. } => {
+            format!("`{program} runs events {run_id}` lists the sequences")
+        }
+        RunError::Export { run_id, source } => format!(
+            "{}; the snapshot is safe: write it again, or once the owner is gone: {program} runs export {run_id}",
+            library_remedy(source, program)
+        ),
+        RunError::ExportBusy { .. } => {
+            "call again; `fuser` on the .run.json.lock beside it names the process".into()
+        }
+        RunError::LiveOwner(run_id) => {
+            format!("let the owner write, or see who it is: {program} runs lock {run_id}")
+        }
+        RunError::DeadOwner { run_id, .. } => {
+            format!("recover that run first: {program} runs recover {run_id}")
+        }
+        _ => format!("`{program} runs show RUN` tells how the run stands"),
+    }
+}
+
+fn lock_remedy(error: &LockError, program: &str) -> String {
+    match error {
+        LockError::Held { owner, .. } => format!(
+            "wait for that run with --wait SECONDS, work in another workspace, or look: {program} runs lock {}",
+            owner.run_id
+        ),
+        LockError::OwnerUnknown { owner, .. } => {
+            format!("if you know that it is dead: {program} runs recover {} --owner-is-dead", owner.run_id)
+        }
+        LockError::OwnerVisible { owner } => {
+            format!("end that process first; {program} runs lock {} shows it", owner.run_id)
+        }
+        LockError::OwnerNotRunning { .. } => "name a living process with --pid, or leave it out".into(),
+        LockError::Claimed { claimer } => {
+            format!(
+                "wait for that recovery; if it is dead, another takes over: {program} runs recover {}",
+                claimer.run_id
+            )
+        }
+        LockError::NotLocked { run_id } | LockError::LockedElsewhere { run_id } => {
+            format!("take the lock in its workspace: {program} runs start {run_id} --resume")
+        }
+        LockError::NoToken { run_id }
+        | LockError::UnknownToken { run_id }
+        | LockError::TokenOfAnotherRun { run_id, .. } => {
+            format!(
+                "give the token that `{program} runs start {run_id}` printed: --token TOKEN or LEGBOOK_TOKEN"
+            )
+        }
+        LockError::MalformedToken => {
+            "give the token that `legbook runs start` printed, whole: --token TOKEN or LEGBOOK_TOKEN".into()
+        }
+        LockError::Lease { .. } => "give a --lease like 90s, 30m or 2h".into(),
+        LockError::WorkspaceNotUtf8 { .. } => "work in a directory whose path is UTF-8".into(),
+        _ => format!("`{program} doctor` tells what is wrong with which run"),
     }
 }
 
@@ -147,10 +271,12 @@ fn io_remedy(error: &io::Error) -> &'static str {
     }
 }
 
-fn store_remedy(error: &StoreError) -> &'static str {
-    match error {
+fn store_remedy(error: &StoreError, program: &str) -> String {
+    let words = match error {
         StoreError::Absent { .. } => {
-            "name a store that is there with --store FILE, or make one: legbook runs start RUN_ID"
+            return format!(
+                "name the store with --store FILE, or begin a run, which makes it: {program} runs start RUN_ID"
+            );
         }
         StoreError::Unsafe { .. } => "name the store's own file with --store FILE, not a link to it",
         StoreError::ForeignOwner { .. } => "name it with --store FILE, if you mean it and trust its owner",
@@ -172,6 +298,7 @@ fn store_remedy(error: &StoreError) -> &'static str {
             "keep a copy of the file and its -wal, then look at what `sqlite3 FILE .recover` gives"
         }
         StoreError::Refused(_) => "a rule of the store holds for every writer; docs/FORMAT.md lists them",
-        _ => "call again; `legbook db info` shows which store is meant",
-    }
+        _ => return format!("call again; `{program} db path` shows which store is meant"),
+    };
+    words.to_owned()
 }

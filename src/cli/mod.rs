@@ -9,14 +9,17 @@
 mod context;
 mod db;
 mod exit;
+mod input;
 mod render;
+mod run;
+mod runs;
 mod supervise;
+mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use context::Context;
@@ -36,7 +39,7 @@ Each command has a --help of its own; docs/CLI.md is the reference.";
 #[command(name = "legbook", version, after_help = EXAMPLES, arg_required_else_help = true)]
 struct Cli {
     /// The store's file, instead of the .legbook/store.db that is found by looking upwards
-    #[arg(long, global = true, value_name = "FILE", env = "LEGBOOK_STORE", hide_env_values = true, value_parser = path())]
+    #[arg(long, global = true, value_name = "FILE", env = "LEGBOOK_STORE", hide_env_values = true, value_parser = values::path())]
     store: Option<PathBuf>,
     /// Answer with one JSON object on one line
     #[arg(long, global = true)]
@@ -50,6 +53,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Arguments),
+    /// A run of many calls, and questions about runs
+    #[command(subcommand)]
+    Runs(runs::Command),
     /// Look at the store and move its bounds
     #[command(subcommand)]
     Db(db::Command),
@@ -67,7 +74,7 @@ pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Cli::command().try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let policy = Policy::of(command_name(arguments).as_deref());
     match cli {
-        Ok(cli) => end(policy, run(cli)).into(),
+        Ok(cli) => run(cli, policy).into(),
         Err(error) => {
             // Nobody is left to be told where the stream is gone.
             let _ = error.print();
@@ -77,36 +84,34 @@ pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Reads a path. Paths are stored and printed as text, so only UTF-8 is taken.
-fn path() -> impl TypedValueParser<Value = PathBuf> {
-    StringValueParser::new().map(PathBuf::from)
-}
-
 /// The top-level command that was meant, also where the rest of the line can't be understood.
 fn command_name(arguments: Vec<OsString>) -> Option<String> {
     let lenient = Cli::command().ignore_errors(true);
     lenient.try_get_matches_from(arguments).ok()?.subcommand_name().map(str::to_owned)
 }
 
-fn run(cli: Cli) -> Result<Exit, Failure> {
-    let context = Context::new(cli.store, Render::new(cli.json, cli.quiet))?;
-    match cli.command {
-        Command::Db(command) => db::run(&context, command),
+/// Calls the command, and tells what it failed at.
+fn run(cli: Cli, policy: Policy) -> Exit {
+    let render = Render::new(cli.json, cli.quiet);
+    let program = context::program(cli.store.as_deref());
+    let outcome =
+        Context::new(cli.store, render, program.clone()).and_then(|context| dispatch(&context, cli.command));
+    outcome.unwrap_or_else(|failure| {
+        render::failure(&failure.to_string(), &exit::remedy(&failure, &program));
+        policy.failure(&failure)
+    })
+}
+
+fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(arguments) => run::run(context, arguments),
+        Command::Runs(command) => runs::run(context, command),
+        Command::Db(command) => db::run(context, command),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "legbook", &mut script);
             context.render.raw(&script)?;
             Ok(Exit::DONE)
-        }
-    }
-}
-
-fn end(policy: Policy, outcome: Result<Exit, Failure>) -> Exit {
-    match outcome {
-        Ok(exit) => exit,
-        Err(failure) => {
-            render::failure(&failure.to_string(), &exit::remedy(&failure));
-            policy.failure(&failure)
         }
     }
 }

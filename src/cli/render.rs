@@ -6,9 +6,11 @@
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Table, presets::NOTHING};
+use legbook::clock;
 use legbook::json::{self, Object, Text, Value};
 
 use super::exit::Failure;
@@ -120,6 +122,64 @@ pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
 /// A JSON value, or null.
 pub(crate) fn nullable(value: Option<impl Into<Value>>) -> Value {
     value.map_or(Value::Null, Into::into)
+}
+
+/// A path as JSON, or null.
+pub(crate) fn path_value(path: Option<&Path>) -> Value {
+    nullable(path.map(|path| path.display().to_string()))
+}
+
+/// A stored moment for people: `2026-11-30 19:02:11 UTC`. One that can't be read is shown as it is.
+pub(crate) fn moment(stored: Option<&str>) -> String {
+    let Some(stored) = stored else { return "-".to_owned() };
+    match clock::parse_time(stored) {
+        Some(moment) => moment.format("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        None => stored.to_owned(),
+    }
+}
+
+/// A size for people: `812 B`, `5.3 KiB`, `16.0 MiB`.
+pub(crate) fn bytes(count: u64) -> String {
+    const KIB: f64 = 1024.0;
+    let size = count as f64;
+    if count < 1024 {
+        format!("{count} B")
+    } else if size < KIB * KIB {
+        format!("{:.1} KiB", size / KIB)
+    } else {
+        format!("{:.1} MiB", size / KIB / KIB)
+    }
+}
+
+/// Names and values below each other, for people.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    render: Render,
+    rows: Vec<(&'static str, String)>,
+}
+
+impl Fields {
+    pub(crate) fn new(render: Render) -> Self {
+        Self { render, rows: Vec::new() }
+    }
+
+    /// Adds a value.
+    pub(crate) fn add(&mut self, name: &'static str, value: &str) -> &mut Self {
+        self.rows.push((name, printable(value).into_owned()));
+        self
+    }
+
+    /// Adds a value in a colour.
+    pub(crate) fn add_painted(&mut self, name: &'static str, value: &str, tone: Tone) -> &mut Self {
+        self.rows.push((name, self.render.paint(tone, &printable(value))));
+        self
+    }
+
+    /// All rows, a line each.
+    pub(crate) fn text(&self) -> String {
+        let width = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+        self.rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+    }
 }
 
 /// A table with a heading and without frames, for people. `--quiet` leaves the heading out.

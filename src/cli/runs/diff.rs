@@ -1,0 +1,107 @@
+//! `legbook runs diff`: what changed between two snapshots, key by key.
+
+use clap::Args;
+use legbook::json::{self, Object, Value};
+use legbook::run;
+
+use super::RunArgument;
+use crate::cli::context::Context;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::render::object;
+
+/// Show what changed between run.json at event A and at event B
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Keys are JSON Pointers. A list is compared item by item.
+
+Example:
+  legbook runs diff latest 1 5")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    run: RunArgument,
+    /// The earlier event's sequence
+    a: i64,
+    /// The later event's sequence
+    b: i64,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
+    let store = context.open()?;
+    let run_id = arguments.run.resolve(context, &store)?;
+    let snapshot = |sequence| -> Result<Value, legbook::Error> {
+        Ok(Value::Object(json::parse_object(&run::at(&store, &run_id, sequence)?)?))
+    };
+    let mut changes = Vec::new();
+    compare("", Some(&snapshot(arguments.a)?), Some(&snapshot(arguments.b)?), &mut changes);
+    let answer = object([
+        ("run_id", run_id.as_str().into()),
+        ("a", arguments.a.into()),
+        ("b", arguments.b.into()),
+        ("changes", Value::Array(changes.iter().map(Change::object).collect())),
+    ]);
+    let text: String = changes.iter().map(Change::line).collect();
+    context.render.answer(&answer, &text)?;
+    Ok(Exit::DONE)
+}
+
+/// One value that is not the same in both.
+struct Change {
+    pointer: String,
+    before: Option<Value>,
+    after: Option<Value>,
+}
+
+impl Change {
+    /// A key that is missing on one side is missing here too: null is a value.
+    fn object(&self) -> Value {
+        let mut members = match object([("pointer", self.pointer.as_str().into())]) {
+            Value::Object(members) => members,
+            _ => Object::default(),
+        };
+        for (key, value) in [("before", &self.before), ("after", &self.after)] {
+            members.extend(value.clone().map(|value| (key.into(), value)));
+        }
+        Value::Object(members)
+    }
+
+    fn line(&self) -> String {
+        // One line of ASCII, so nothing in it drives a terminal.
+        let pointer = json::line(&self.pointer.as_str().into());
+        let pointer = pointer.trim_matches('"');
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => {
+                format!("~ {pointer}: {} -> {}\n", json::line(before), json::line(after))
+            }
+            (None, Some(after)) => format!("+ {pointer}: {}\n", json::line(after)),
+            (before, None) => {
+                format!("- {pointer}: {}\n", before.as_ref().map(json::line).unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// Adds what differs below `pointer`. The depth of a snapshot is bounded by the reader.
+fn compare(pointer: &str, before: Option<&Value>, after: Option<&Value>, changes: &mut Vec<Change>) {
+    match (before, after) {
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            let added = b.keys().filter(|key| !a.contains_key(*key));
+            for key in a.keys().chain(added) {
+                let step =
+                    key.as_str().map_or_else(|| json::line(&Value::String(key.clone())), str::to_owned);
+                let step = step.replace('~', "~0").replace('/', "~1");
+                compare(&format!("{pointer}/{step}"), a.get(key), b.get(key), changes);
+            }
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            for index in 0..a.len().max(b.len()) {
+                compare(&format!("{pointer}/{index}"), a.get(index), b.get(index), changes);
+            }
+        }
+        (before, after) if before == after => {}
+        (before, after) => changes.push(Change {
+            pointer: pointer.to_owned(),
+            before: before.cloned(),
+            after: after.cloned(),
+        }),
+    }
+}

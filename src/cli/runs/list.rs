@@ -1,0 +1,62 @@
+//! `legbook runs list`: the runs of the store, the newest first.
+
+use clap::Args;
+use legbook::json::Value;
+use legbook::run::{self, Run};
+
+use super::text;
+use crate::cli::context::Context;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::render::{moment, object, path_value, table};
+
+/// List the runs, the newest first
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// At most so many
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    limit: Option<usize>,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
+    let mut runs = match context.open_if_there()? {
+        Some(store) => run::list(&store)?,
+        None => Vec::new(),
+    };
+    runs.truncate(arguments.limit.unwrap_or(usize::MAX));
+    let answer = object([("runs", Value::Array(runs.iter().map(run_object).collect()))]);
+    let render = context.render;
+    if runs.is_empty() && !render.json() {
+        render.note("no runs");
+        return Ok(Exit::DONE);
+    }
+    let rows = runs.iter().map(|run| {
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+        vec![
+            run.run_id.to_string(),
+            shown(&run.status),
+            moment(run.started_at.as_deref()),
+            moment(run.finished_at.as_deref()),
+            (if run.journaled { "yes" } else { "no" }).to_owned(),
+            run.task.clone().unwrap_or_default(),
+        ]
+    });
+    let text = table(render, &["RUN", "STATUS", "STARTED", "FINISHED", "JOURNAL", "TASK"], rows);
+    render.answer(&answer, &text)?;
+    Ok(Exit::DONE)
+}
+
+/// What the store says of a run without looking into its journal.
+pub(super) fn run_object(run: &Run) -> Value {
+    object([
+        ("run_id", run.run_id.as_str().into()),
+        ("status", text(run.status.as_deref())),
+        ("task", text(run.task.as_deref())),
+        ("run_dir", path_value(run.run_dir.as_deref())),
+        ("workspace", path_value(run.workspace.as_deref())),
+        ("journaled", run.journaled.into()),
+        ("created_at", run.created_at.as_str().into()),
+        ("started_at", text(run.started_at.as_deref())),
+        ("status_started_at", text(run.status_started_at.as_deref())),
+        ("finished_at", text(run.finished_at.as_deref())),
+    ])
+}

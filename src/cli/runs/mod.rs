@@ -1,0 +1,116 @@
+//! `legbook runs`: a run of many calls, and questions about runs. A file a verb.
+
+mod at;
+mod diff;
+mod events;
+mod export;
+mod list;
+mod lock;
+mod show;
+mod start;
+mod status;
+mod write;
+
+use clap::{Args, Subcommand};
+use legbook::db::Store;
+use legbook::digest::Digest;
+use legbook::id::RunId;
+use legbook::json::{self, Value};
+use legbook::lock::OwnerToken;
+use legbook::run::{self, Credentials, Written};
+
+use super::context::Context;
+use super::exit::{Exit, Failure};
+use super::render::{nullable, object};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Start(start::Arguments),
+    Write(write::Arguments),
+    Status(status::StatusArguments),
+    Finish(status::FinishArguments),
+    List(list::Arguments),
+    Show(show::Arguments),
+    Events(events::Arguments),
+    At(at::Arguments),
+    Diff(diff::Arguments),
+    Export(export::Arguments),
+    Lock(lock::Arguments),
+}
+
+pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Start(arguments) => start::run(context, arguments),
+        Command::Write(arguments) => write::run(context, arguments),
+        Command::Status(arguments) => status::status(context, arguments),
+        Command::Finish(arguments) => status::finish(context, arguments),
+        Command::List(arguments) => list::run(context, &arguments),
+        Command::Show(arguments) => show::run(context, &arguments),
+        Command::Events(arguments) => events::run(context, &arguments),
+        Command::At(arguments) => at::run(context, &arguments),
+        Command::Diff(arguments) => diff::run(context, &arguments),
+        Command::Export(arguments) => export::run(context, &arguments),
+        Command::Lock(arguments) => lock::run(context, &arguments),
+    }
+}
+
+/// Which run is meant.
+#[derive(Debug, Args)]
+struct RunArgument {
+    /// A run id, a run directory, or `latest`
+    #[arg(value_name = "RUN")]
+    run: String,
+}
+
+impl RunArgument {
+    /// The run that is meant, in `store`.
+    fn resolve(&self, context: &Context, store: &Store) -> Result<RunId, Failure> {
+        Ok(run::resolve(store, &self.run, context.cwd())?)
+    }
+}
+
+/// What a writer shows.
+#[derive(Debug, Args)]
+struct WriterArguments {
+    /// The token that `runs start` gave
+    #[arg(long, env = "LEGBOOK_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// Who owns the lock from now on, if its owner is dead: the agent's long-lived process [default: the parent]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Option<u32>,
+}
+
+impl WriterArguments {
+    fn credentials(self) -> Result<Credentials, Failure> {
+        // An empty variable counts as none.
+        let token = self.token.filter(|token| !token.is_empty());
+        let token = token.map(|token| OwnerToken::parse(&token)).transpose().map_err(legbook::Error::from)?;
+        Ok(Credentials { token, owner_pid: Some(self.pid.unwrap_or_else(std::os::unix::process::parent_id)) })
+    }
+}
+
+/// Prints what a write did: one JSON line for people too, since it is scripts that write.
+fn report(context: &Context, written: &Written) -> Result<(), Failure> {
+    report_write(context, &written.run_id, written.sequence, Some(written.sha256), written.replayed)
+}
+
+fn report_write(
+    context: &Context,
+    run_id: &RunId,
+    sequence: Option<i64>,
+    sha256: Option<Digest>,
+    replayed: bool,
+) -> Result<(), Failure> {
+    let answer = object([
+        ("run_id", run_id.as_str().into()),
+        ("sequence", nullable(sequence)),
+        ("sha256", nullable(sha256.map(Digest::to_hex))),
+        ("replayed", replayed.into()),
+    ]);
+    context.render.done(&answer, &json::line(&answer))
+}
+
+/// A text of the store, or null.
+fn text(value: Option<&str>) -> Value {
+    nullable(value)
+}

@@ -1,0 +1,98 @@
+//! `legbook runs show`: one run, its journal's measure and its lock.
+
+use clap::Args;
+use legbook::json::{Object, Text, Value};
+use legbook::lock::{self, LockState};
+use legbook::run::{self, Details};
+
+use super::RunArgument;
+use super::list::run_object;
+use crate::cli::context::Context;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::render::{Fields, Tone, bytes, moment, nullable};
+
+/// Show one run: status, times, journal, run.json, lock
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0; 1 where the run has ended neither ok nor dry-run; 2 where it can't be shown.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    run: RunArgument,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
+    let store = context.open()?;
+    let run_id = arguments.run.resolve(context, &store)?;
+    let details = run::show(&store, &run_id)?;
+    let lock = lock::state(&store, details.run.workspace.as_deref(), &run_id)?;
+    context.render.answer(&answer(&details, &lock), &page(context, &details, &lock))?;
+    if matches!(lock, LockState::Stale { .. }) {
+        context.render.note(&format!(
+            "the owner is dead; end the run with: {} runs recover {run_id}",
+            context.program()
+        ));
+    }
+    Ok(if ended_badly(&details) { Exit::FAILED } else { Exit::DONE })
+}
+
+fn answer(details: &Details, lock: &LockState) -> Value {
+    let mut members = match run_object(&details.run) {
+        Value::Object(members) => members,
+        _ => Object::default(),
+    };
+    let snapshot = details.last_snapshot;
+    let more: [(&str, Value); 9] = [
+        ("events", details.events.into()),
+        ("journal_bytes", i64::try_from(details.journal_bytes).unwrap_or(i64::MAX).into()),
+        ("last_digest", nullable(details.last_digest.map(|digest| digest.to_hex()))),
+        ("snapshot_sha256", nullable(snapshot.map(|(digest, _)| digest.to_hex()))),
+        ("snapshot_is_receipt", nullable(snapshot.map(|(_, is_receipt)| is_receipt))),
+        ("run_json_current", nullable(details.run_json_current)),
+        ("lock_state", lock.word().into()),
+        ("lock_why", nullable(lock.why())),
+        ("snapshot", details.snapshot.clone().map_or(Value::Null, Value::Object)),
+    ];
+    members.extend(more.map(|(key, value)| (Text::from(key), value)));
+    Value::Object(members)
+}
+
+fn page(context: &Context, details: &Details, lock: &LockState) -> String {
+    let run = &details.run;
+    let path =
+        |path: Option<&std::path::Path>| path.map_or("-".to_owned(), |path| path.display().to_string());
+    let journal = if run.journaled {
+        format!("{} events, {}", details.events, bytes(details.journal_bytes))
+    } else {
+        "none".to_owned()
+    };
+    let run_json = match details.run_json_current {
+        Some(true) => "is the store's last snapshot",
+        Some(false) => "is not the store's last snapshot",
+        None => "has no journal to be compared with",
+    };
+    let lock = match lock.why() {
+        Some(why) => format!("{}: {why}", lock.word()),
+        None => lock.word().to_owned(),
+    };
+    let tone = if ended_badly(details) { Tone::Bad } else { Tone::Good };
+    let mut fields = Fields::new(context.render);
+    fields
+        .add("run", run.run_id.as_str())
+        .add_painted("status", run.status.as_deref().unwrap_or("-"), tone)
+        .add("task", run.task.as_deref().unwrap_or("-"))
+        .add("started", &moment(run.started_at.as_deref()))
+        .add("finished", &moment(run.finished_at.as_deref()))
+        .add("journal", &journal)
+        .add("run.json", run_json)
+        .add("lock", &lock)
+        .add("run dir", &path(run.run_dir.as_deref()))
+        .add("workspace", &path(run.workspace.as_deref()));
+    fields.text()
+}
+
+/// Whether the run has ended, and neither ok nor dry-run.
+fn ended_badly(details: &Details) -> bool {
+    let Some(snapshot) = &details.snapshot else { return false };
+    let status = snapshot.get("status".as_bytes()).and_then(Value::as_str);
+    legbook::receipt::is_terminal(snapshot) && !matches!(status, Some("ok" | "dry-run"))
+}

@@ -1,0 +1,78 @@
+//! `legbook runs start`: the opening of a run of many calls.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use legbook::id::RunId;
+use legbook::run::{self, StartRequest};
+
+use crate::cli::context::Context;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::render::{Fields, object};
+use crate::cli::values::{path, seconds};
+
+/// Begin a run of many calls: take the workspace's lock and write `started`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The token is printed here and never again: each later write shows it, by --token or LEGBOOK_TOKEN.
+The lock is live while the process --pid is, so name the agent's long-lived host process; or give a --lease,
+which keeps the lock live without any process for so long after the last write.
+
+Examples:
+  legbook runs start nightly --task 'sort the inbox' --pid $$
+  export LEGBOOK_TOKEN=$(legbook runs start r1 --lease 2h --json | jq -r .token)")]
+pub(crate) struct Arguments {
+    /// The new run's id: 1 to 128 letters, digits, '.', '_' and '-'
+    run_id: String,
+    /// What the run is to do
+    #[arg(long, default_value = "", hide_default_value = true)]
+    task: String,
+    /// The process that owns the lock: one that lives as long as the run [default: the parent]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Option<u32>,
+    /// Keep the lock live for so long after the last write, whatever becomes of the process: 90s, 30m, 2h
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    lease: Option<Duration>,
+    /// The run directory itself [default: runs/RUN_ID beside the store]
+    #[arg(long, value_name = "DIR", value_parser = path())]
+    run_dir: Option<PathBuf>,
+    /// Take a known run up again
+    #[arg(long)]
+    resume: bool,
+    /// Wait so long for the workspace's lock
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    wait: Duration,
+}
+
+pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failure> {
+    let run_id = RunId::parse(&arguments.run_id).map_err(legbook::Error::from)?;
+    let store = context.open_or_make()?;
+    let started = run::start(
+        &store,
+        &StartRequest {
+            run_id,
+            task: arguments.task,
+            cwd: context.cwd().to_path_buf(),
+            run_dir: arguments.run_dir,
+            owner_pid: arguments.pid.unwrap_or_else(std::os::unix::process::parent_id),
+            lease: arguments.lease,
+            journal: true,
+            resume: arguments.resume,
+            wait: arguments.wait,
+        },
+    )?;
+    let run_dir = started.run_dir.display().to_string();
+    let mut fields = Fields::new(context.render);
+    fields
+        .add("run_id", started.run_id.as_str())
+        .add("run_dir", &run_dir)
+        .add("token", started.token.expose());
+    let answer = object([
+        ("run_id", started.run_id.as_str().into()),
+        ("run_dir", run_dir.into()),
+        ("token", started.token.expose().into()),
+    ]);
+    context.render.answer(&answer, &fields.text())?;
+    Ok(Exit::DONE)
+}

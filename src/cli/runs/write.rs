@@ -1,0 +1,37 @@
+//! `legbook runs write`: one snapshot through the write path.
+
+use clap::Args;
+use legbook::run;
+
+use super::{RunArgument, WriterArguments, report};
+use crate::cli::context::Context;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::input::Input;
+
+/// Write one snapshot: a JSON object, from a file or stdin
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The snapshot is journaled in one transaction, then run.json is replaced. Prints one JSON line:
+  {\"run_id\": …, \"sequence\": N, \"sha256\": …, \"replayed\": false}
+sequence is that of the checkpoint event, null without a journal.
+
+Example:
+  jq '.phase_owner = \"worker-2\"' run.json | legbook runs write \"$LEGBOOK_RUN\"")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    run: RunArgument,
+    /// The file, or - for stdin
+    #[arg(value_name = "FILE", default_value = "-")]
+    input: Input,
+    #[command(flatten)]
+    writer: WriterArguments,
+}
+
+pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failure> {
+    let store = context.open()?;
+    let run_id = arguments.run.resolve(context, &store)?;
+    let payload = arguments.input.read()?;
+    let written = run::write(&store, &run_id, &payload, &arguments.writer.credentials()?)?;
+    report(context, &written)?;
+    Ok(Exit::DONE)
+}
