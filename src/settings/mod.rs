@@ -25,7 +25,7 @@ pub struct Setting {
     pub meaning: String,
 }
 
-/// All bounds, in the order of the schema.
+/// All bounds, by their names.
 ///
 /// # Errors
 /// The store's own.

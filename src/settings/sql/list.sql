@@ -1,1 +1,1 @@
-SELECT key, value, lowest, highest, meaning FROM settings ORDER BY rowid
+SELECT key, value, lowest, highest, meaning FROM settings ORDER BY key
