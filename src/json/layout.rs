@@ -1,5 +1,5 @@
-//! The punctuation and the white space of a form: shared by the writers of values (`write.rs`) and of kept tokens
-//! (`raw.rs`).
+//! The punctuation and the white space of a form: shared by the writers of values (`write.rs`) and of kept
+//! tokens (`raw.rs`).
 //!
 //! No scalar is spelled here, and no order checked: the callers open, fill and close as a value is nested.
 
@@ -16,8 +16,8 @@ pub(super) enum Spacing {
     Indented,
 }
 
-/// A text in the making. [`Layout::value`] and [`Layout::key`] set down what comes before a token, and give the place where
-/// the caller spells it.
+/// A text in the making. [`Layout::value`] and [`Layout::key`] set down what comes before a token, and give
+/// the place where the caller spells it.
 pub(super) struct Layout {
     text: String,
     spacing: Spacing,

@@ -1,10 +1,10 @@
 //! Doubles: read as Python's `float` reads them, written as its `repr` writes them (contract run-json.md).
 //!
-//! The shortest digits come from the `zmij` crate. The standard library's are as short, but where two are equally near it
-//! takes another one than Python, which takes the even one.
+//! The shortest digits come from the `zmij` crate. The standard library's are as short, but where two are
+//! equally near it takes another one than Python, which takes the even one.
 
-/// The most bytes of a double that the standard library may read as it stands. It stops counting an exponent at six
-/// digits, which is felt where nearly as many zeros make up for it.
+/// The most bytes of a double that the standard library may read as it stands. It stops counting an exponent
+/// at six digits, which is felt where nearly as many zeros make up for it.
 const MAX_PLAIN_LENGTH: usize = 60_000;
 
 /// Reads a double that the tokenizer has let pass: a JSON number, `NaN`, `Infinity` or `-Infinity`.
@@ -78,7 +78,8 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Takes digits, maybe with a fraction, maybe with an exponent. An exponent beyond 64 bits becomes the utmost one.
+    /// Takes digits, maybe with a fraction, maybe with an exponent. An exponent beyond 64 bits becomes the
+    /// utmost one.
     fn of(number: &str) -> Self {
         let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
         let utmost = if exponent.starts_with('-') { i64::MIN } else { i64::MAX };

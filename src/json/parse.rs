@@ -1,6 +1,7 @@
 //! From tokens to a value, as Python's `json.loads` builds it.
 //!
-//! No grammar here (`token.rs`), no files. The containers that are still open stand in a vector, not on the thread's stack.
+//! No grammar here (`token.rs`), no files. The containers that are still open stand in a vector, not on the
+//! thread's stack.
 
 use super::number;
 use super::token::{Container, Token, Tokens};
@@ -9,11 +10,12 @@ use crate::error::{JsonError, JsonFault};
 
 /// Reads any JSON value, as Python does (contract run-json.md, reading).
 ///
-/// Takes UTF-8 bytes; white space around the value is fine. A repeated key keeps its first place and its last value.
+/// Takes UTF-8 bytes; white space around the value is fine. A repeated key keeps its first place and its last
+/// value.
 ///
 /// # Errors
-/// A [`JsonError`] with the byte offset of the fault: what is not UTF-8, starts with a byte order mark, breaks the grammar,
-/// has an integer of more than 4,300 digits, or nests deeper than 900 levels.
+/// A [`JsonError`] with the byte offset of the fault: what is not UTF-8, starts with a byte order mark,
+/// breaks the grammar, has an integer of more than 4,300 digits, or nests deeper than 900 levels.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     build(Tokens::of_bytes(bytes)?, RepeatedKey::LastWins)
 }
@@ -32,8 +34,8 @@ pub fn parse_object(bytes: &[u8]) -> Result<Object, JsonError> {
     }
 }
 
-/// Reads a JSON value in which no object, at any depth, has a key twice: a file that the host wrote (contract handoff.md,
-/// reading). Keys are compared after their escapes are resolved.
+/// Reads a JSON value in which no object, at any depth, has a key twice: a file that the host wrote (contract
+/// handoff.md, reading). Keys are compared after their escapes are resolved.
 ///
 /// # Errors
 /// As [`parse`]; [`JsonFault::DuplicateKey`] at the second of two equal keys.

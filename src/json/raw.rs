@@ -1,7 +1,9 @@
-//! JSON kept as its own tokens: for a value that must come back as it was spelled (contract handoff.md, the pool).
+//! JSON kept as its own tokens: for a value that must come back as it was spelled (contract handoff.md, the
+//! pool).
 //!
-//! The spelling of numbers and escapes, the order of keys and repeated keys are kept; white space between tokens is not.
-//! The grammar is the tokenizer's (`token.rs`), the white space of the outputs the layout's (`layout.rs`).
+//! The spelling of numbers and escapes, the order of keys and repeated keys are kept; white space between
+//! tokens is not. The grammar is the tokenizer's (`token.rs`), the white space of the outputs the layout's
+//! (`layout.rs`).
 
 use super::layout::{Layout, Spacing};
 use super::parse::{self, RepeatedKey};
@@ -103,7 +105,8 @@ impl<'a> RawValue<'a> {
     /// The value as Python reads it: a repeated key's last value wins.
     ///
     /// # Errors
-    /// [`crate::error::JsonFault::TooDeep`] for a value that was put together deeper than 900 levels; none for one that was read.
+    /// [`crate::error::JsonFault::TooDeep`] for a value that was put together deeper than 900 levels; none
+    /// for one that was read.
     pub fn to_value(self) -> Result<Value, JsonError> {
         parse::build(Tokens::of_bytes(self.0.as_bytes())?, RepeatedKey::LastWins)
     }
@@ -127,7 +130,8 @@ impl<'a> RawValue<'a> {
     }
 
     fn spaced(self, spacing: Spacing) -> String {
-        // The text was checked when it was read; should it be refused all the same, it is better given as it is than not.
+        // The text was checked when it was read; should it be refused all the same, it is better given as it
+        // is than not.
         spaced(Tokens::of_checked(self.0), spacing).unwrap_or_else(|_| self.0.to_owned())
     }
 }

@@ -1,15 +1,17 @@
 //! The one tokenizer: the grammar that both readers share (contract run-json.md, reading).
 //!
-//! It checks everything a text can get wrong (encoding, grammar, escapes, length of integers, depth) and hands out tokens
-//! in order. What the tokens become is the business of `parse.rs` (a value) and `raw.rs` (the same tokens again).
-//! It holds its own stack of open containers, so that no input can overflow the thread's.
+//! It checks everything a text can get wrong (encoding, grammar, escapes, length of integers, depth) and
+//! hands out tokens in order. What the tokens become is the business of `parse.rs` (a value) and `raw.rs`
+//! (the same tokens again). It holds its own stack of open containers, so that no input can overflow the
+//! thread's.
 
 use std::ops::Range;
 
 use super::value::Text;
 use crate::error::{JsonError, JsonFault};
 
-/// The deepest nesting that is read: containers inside each other, the outermost counted (contract run-json.md).
+/// The deepest nesting that is read: containers inside each other, the outermost counted (contract
+/// run-json.md).
 pub(super) const MAX_DEPTH: usize = 900;
 
 /// The most digits of an integer; Python's own bound (contract run-json.md).
@@ -137,8 +139,8 @@ impl<'a> Tokens<'a> {
         Ok(Self { max_depth: MAX_DEPTH, ..Self::of_checked(text) })
     }
 
-    /// The tokens of a text that was read before. Its depth is not bounded again: a value that was within the bound may
-    /// since stand deeper inside another one.
+    /// The tokens of a text that was read before. Its depth is not bounded again: a value that was within the
+    /// bound may since stand deeper inside another one.
     pub(super) fn of_checked(text: &'a str) -> Self {
         Self { text, at: 0, start: 0, open: Vec::new(), max_depth: usize::MAX, expected: Expected::Value }
     }
@@ -393,7 +395,8 @@ impl<'a> Tokens<'a> {
         Ok(u32::from(character))
     }
 
-    /// What follows `\u`. A high surrogate takes the low one behind it along, where there is one; else it stands alone.
+    /// What follows `\u`. A high surrogate takes the low one behind it along, where there is one; else it
+    /// stands alone.
     fn unicode_escape(&mut self, backslash: usize) -> Result<u32, JsonError> {
         let unit = self.four_hex_digits(backslash)?;
         if !(0xD800..0xDC00).contains(&unit) || !self.rest().starts_with(b"\\u") {
@@ -436,7 +439,8 @@ impl<'a> Tokens<'a> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// The source from `start` up to here. Both are next to an ASCII character or an end, so that no character is cut.
+    /// The source from `start` up to here. Both are next to an ASCII character or an end, so that no
+    /// character is cut.
     fn since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).unwrap_or_default()
     }

@@ -32,7 +32,8 @@ pub fn object<K: Into<Text>>(members: impl IntoIterator<Item = (K, Value)>) -> O
     members.into_iter().map(|(key, value)| (key.into(), value)).collect()
 }
 
-/// An integer of any size as Python prints it: decimal digits, `-` in front where negative, no leading zeros, no `-0`.
+/// An integer of any size as Python prints it: decimal digits, `-` in front where negative, no leading zeros,
+/// no `-0`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Integer(String);
 
@@ -64,7 +65,8 @@ impl From<i64> for Integer {
     }
 }
 
-/// A string of code points, lone surrogates among them: generalized UTF-8 (WTF-8), whose byte order is code point order.
+/// A string of code points, lone surrogates among them: generalized UTF-8 (WTF-8), whose byte order is code
+/// point order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Text(Vec<u8>);
 

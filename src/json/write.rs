@@ -1,7 +1,7 @@
 //! From a value to bytes: one function a form that the contracts name (contract run-json.md, writing).
 //!
-//! The forms differ in three ways: white space, the order of keys, and whether characters beyond ASCII are escaped.
-//! What a form can't hold is refused before the first byte is written.
+//! The forms differ in three ways: white space, the order of keys, and whether characters beyond ASCII are
+//! escaped. What a form can't hold is refused before the first byte is written.
 
 use super::layout::{Layout, Spacing};
 use super::number;
@@ -35,8 +35,8 @@ pub fn line(value: &Value) -> String {
     write(value, Spacing::Line, Keys::AsGiven, Characters::Ascii)
 }
 
-/// What Python's `json.dumps(value, indent=2)` gives: keys in the order they have, ASCII only, without a newline at the
-/// end (contract legacy-files.md, a nominations bundle).
+/// What Python's `json.dumps(value, indent=2)` gives: keys in the order they have, ASCII only, without a
+/// newline at the end (contract legacy-files.md, a nominations bundle).
 pub fn indented(value: &Value) -> String {
     write(value, Spacing::Indented, Keys::AsGiven, Characters::Ascii)
 }
@@ -45,8 +45,8 @@ pub fn indented(value: &Value) -> String {
 /// (contract events.md, envelope).
 ///
 /// # Errors
-/// [`JsonFault::NotCanonical`] for a boolean or a double, [`JsonFault::IntegerOutOfRange`] for an integer outside the
-/// signed 64-bit range, [`JsonFault::LoneSurrogate`] in a key or a string.
+/// [`JsonFault::NotCanonical`] for a boolean or a double, [`JsonFault::IntegerOutOfRange`] for an integer
+/// outside the signed 64-bit range, [`JsonFault::LoneSurrogate`] in a key or a string.
 pub fn canonical_bytes(value: &Value) -> Result<Vec<u8>, JsonError> {
     refuse_not_canonical(value).map_err(|fault| fault.at(0))?;
     Ok(write(value, Spacing::None, Keys::Sorted, Characters::Utf8).into_bytes())
@@ -148,7 +148,8 @@ pub(super) fn push_utf8(out: &mut String, text: &str) {
     push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F));
 }
 
-/// Adds a text; the characters whose first byte `escaped` names are escaped, the runs between them copied whole.
+/// Adds a text; the characters whose first byte `escaped` names are escaped, the runs between them copied
+/// whole.
 fn push_escaped(out: &mut String, text: &str, escaped: impl Fn(u8) -> bool) {
     let mut rest = text;
     loop {
@@ -162,7 +163,8 @@ fn push_escaped(out: &mut String, text: &str, escaped: impl Fn(u8) -> bool) {
     }
 }
 
-/// Adds the escape of a code point: the short one where there is one, else `\uXXXX`, a pair of them above U+FFFF.
+/// Adds the escape of a code point: the short one where there is one, else `\uXXXX`, a pair of them above
+/// U+FFFF.
 fn push_escape(out: &mut String, code_point: u32) {
     match code_point {
         0x22 => out.push_str("\\\""),
