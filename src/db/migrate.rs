@@ -14,6 +14,7 @@ use crate::error::{Result, StoreError};
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("../../migrations/0001_core.sql")),
     (2, include_str!("../../migrations/0002_core_views.sql")),
+    (3, include_str!("../../migrations/0003_handoff.sql")),
     (4, include_str!("../../migrations/0004_stage.sql")),
 ];
 

@@ -104,6 +104,14 @@ pub enum HandoffError {
         /// The id that it must have.
         current: String,
     },
+    /// `--nothing-solid` names another round than the current one.
+    #[error("--nothing-solid names round {} but the current {} is \"{current}\"", quoted(Some(given.as_str())), Record::Bundle)]
+    NotCurrent {
+        /// The id on the command line.
+        given: String,
+        /// The current one.
+        current: String,
+    },
     /// The round that the leg belongs to is over: a newer `nominate` came between.
     #[error("round {bundle_id} was superseded{}", superseded_by(.by.as_deref()))]
     Superseded {
@@ -161,7 +169,7 @@ impl HandoffError {
             Self::Corrupt { .. } => "corrupt",
             Self::Pool { .. } => "pool",
             Self::File { .. } => "file",
-            Self::Mismatch { .. } => "mismatch",
+            Self::Mismatch { .. } | Self::NotCurrent { .. } => "mismatch",
             Self::Superseded { .. } | Self::PendingSuperseded { .. } => "superseded",
             Self::Unjudged { .. } => "unjudged",
             Self::Domain => "domain",

@@ -31,6 +31,13 @@ impl Nomination {
         &self.content
     }
 
+    /// The row as it is stored: with its id in front, so that it says itself which one it is.
+    pub(super) fn stored_row(&self) -> Raw {
+        let keys = ["cluster_id", "heuristic_name", "heuristic_junk", "nomination"];
+        let id = [("id", Raw::from(&Value::from(self.id.as_str())))];
+        Raw::object(id.into_iter().chain(keys.map(|key| (key, self.member(key)))))
+    }
+
     /// The tokens of a member of the row; `null` where it is missing.
     pub fn member(&self, key: &str) -> Raw {
         self.row.value().get(key).map_or_else(|| Raw::from(&Value::Null), RawValue::to_raw)

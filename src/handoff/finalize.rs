@@ -1,0 +1,186 @@
+//! Leg 3: the pending report with the host's angles (contract handoff.md).
+//!
+//! Owns the table `angles`. By now everything was paid for, so what can still fail to be stored (the angles, that the
+//! report was finalized, the queue) is a warning beside the report and never the loss of it. Angles are one transaction,
+//! the queue is another; a crash between leaves topics uncounted, and the same finalize counts them once. The pending
+//! report stays, so that corrected angles can be tried.
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Transaction, params};
+
+use crate::clock::store_time;
+use crate::db::Store;
+use crate::error::{Error, HandoffError, HandoffFile, Record, Result};
+use crate::json::{Raw, Value};
+
+use super::host_file::{Angle, BoundFile, Rows, proposal};
+use super::pending::{self, AngleInputs, PendingReport};
+use super::queue;
+use super::round::text_of;
+
+/// Leg 3 under way: the current pending report was found usable.
+#[derive(Debug)]
+pub struct FinalizeLeg<'a> {
+    store: &'a Store,
+    pending: PendingReport,
+    inputs: AngleInputs,
+}
+
+/// The report with its angles.
+#[derive(Debug, Clone)]
+pub struct Finalized {
+    /// The round.
+    pub bundle_id: String,
+    /// The report for the engine: contract handoff.md, answers.
+    pub answer: Value,
+    /// What was skipped or overruled, and what could not be stored, one line each.
+    pub warnings: Vec<String>,
+    /// What became of each source of the sweep, as tokens.
+    pub source_status: Raw,
+}
+
+impl<'a> FinalizeLeg<'a> {
+    /// Finds the current pending report and checks, in this order: it is there, of the known kind and version, fresh,
+    /// made with `mock` as the call is, and has a readable angle input. The bundle is not read.
+    ///
+    /// # Errors
+    /// [`HandoffError`] of the first check that fails. A report that is found stale is kept as stale for good.
+    pub fn begin(store: &'a Store, mock: bool) -> Result<Self> {
+        let now = store.clock().now();
+        let pending = store.read(pending::current)?;
+        let usable = pending.require_usable(now, mock);
+        if matches!(usable, Err(HandoffError::Stale { .. })) {
+            // The refusal stands whether or not this can be kept.
+            let _ = store.write(|transaction| pending.expire(transaction, now));
+        }
+        usable?;
+        let inputs = store.read(|transaction| pending.angle_inputs(transaction))?;
+        Ok(Self { store, pending, inputs })
+    }
+
+    /// The id of the round, which an angles file must name.
+    pub fn bundle_id(&self) -> &str {
+        &self.pending.bundle_id
+    }
+
+    /// Takes the bytes of the angles file, where there is one, and gives the report with the angles in its topics.
+    ///
+    /// # Errors
+    /// [`HandoffError::File`], [`HandoffError::Mismatch`] for the file; [`HandoffError::PendingSuperseded`] where a newer
+    /// round, judgment or report came between.
+    pub fn finish(&self, angles: Option<&[u8]>) -> Result<Finalized> {
+        let rows = angles.map(|bytes| self.read_angles(bytes)).transpose()?;
+        let Rows { by_id: angles, warnings: skipped } =
+            rows.unwrap_or(Rows { by_id: HashMap::new(), warnings: Vec::new() });
+        self.store.read(|transaction| self.pending.require_current(transaction))?;
+        let mut report = self.pending.member("report", Raw::object([])).value().to_value()?;
+        let topics = self.apply(&mut report, &angles);
+
+        let mut warnings: Vec<String> = self.inputs.warnings.iter().cloned().chain(skipped).collect();
+        let now = self.store.clock().now();
+        let stored = self.store.write(|transaction| self.store_angles(transaction, &angles, now));
+        warnings.extend(unless_refused(stored)?.map(|error| format!("the angles were not stored: {error}")));
+        if !self.pending.mock {
+            let domain = text_of(self.pending.body.value().get("domain")).unwrap_or_default();
+            let run_ref = &self.pending.run_ref;
+            let counted =
+                self.store.write(|transaction| queue::surface(transaction, &topics, &domain, run_ref, now));
+            warnings.extend(counted.err().map(|error| format!("the queue was not written: {error}")));
+        }
+        let source_status = self.pending.member("source_status", Raw::object([]));
+        Ok(Finalized {
+            bundle_id: self.pending.bundle_id.clone(),
+            answer: self.answer(report, &source_status, &warnings)?,
+            warnings,
+            source_status,
+        })
+    }
+
+    fn read_angles(&self, bytes: &[u8]) -> Result<Rows<Angle>, HandoffError> {
+        let file = BoundFile::read(HandoffFile::Angles, bytes)?;
+        file.require_bundle(&self.pending.bundle_id, Record::PendingReport)?;
+        let known: HashSet<&str> = self.inputs.by_id.iter().map(|(id, _)| id.as_str()).collect();
+        file.rows("angles", &known, proposal)
+    }
+
+    /// Puts the angles into the topics of the report; gives the topics' names, in order.
+    fn apply(&self, report: &mut Value, angles: &HashMap<String, Angle>) -> Vec<String> {
+        let id_of_name: HashMap<String, &str> = self
+            .inputs
+            .by_id
+            .iter()
+            .filter_map(|(id, input)| Some((text_of(input.value().get("name"))?, id.as_str())))
+            .collect();
+        let input_names: HashMap<&str, String> =
+            id_of_name.iter().map(|(name, id)| (*id, name.clone())).collect();
+        let is_input = |id: &str| self.inputs.by_id.iter().any(|(known, _)| known == id);
+        let Value::Object(report) = report else { return Vec::new() };
+        let Some(Value::Array(topics)) = report.get_mut("topics".as_bytes()) else { return Vec::new() };
+        let mut names = Vec::new();
+        for topic in topics {
+            let name = topic.get("name").and_then(Value::as_str).map(str::to_owned);
+            let own_id = topic.get("id").and_then(Value::as_str).filter(|id| is_input(id));
+            let id = own_id.or_else(|| id_of_name.get(name.as_ref()?).copied()).map(str::to_owned);
+            names.extend(name.or_else(|| input_names.get(id.as_deref()?).cloned()));
+            let (Some(Angle { podcast, x_article, .. }), Value::Object(topic)) =
+                (id.and_then(|id| angles.get(&id)), topic)
+            else {
+                continue;
+            };
+            for (key, angle) in [("podcast_angle", podcast), ("x_article_angle", x_article)] {
+                if let Some(angle) = angle {
+                    topic.insert(key.into(), Value::from(angle.as_str()));
+                }
+            }
+        }
+        names
+    }
+
+    fn store_angles(
+        &self,
+        transaction: &Transaction<'_>,
+        angles: &HashMap<String, Angle>,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
+        self.pending.require_current(transaction)?;
+        let number = self.pending.number;
+        let now = store_time(now);
+        let attempt: i64 =
+            transaction.query_row(include_str!("sql/next_proposal.sql"), [number], |row| row.get(0))?;
+        let mut statement = transaction.prepare_cached(include_str!("sql/insert_angle.sql"))?;
+        for (id, _) in &self.inputs.by_id {
+            let Some(Angle { podcast, x_article, row }) = angles.get(id) else { continue };
+            statement.execute(params![number, attempt, id, podcast, x_article, row.as_str(), now])?;
+        }
+        transaction.execute(include_str!("sql/finalize_pending_report.sql"), params![number, now])?;
+        Ok(())
+    }
+
+    fn answer(&self, report: Value, source_status: &Raw, warnings: &[String]) -> Result<Value> {
+        let text = |text: &str| Value::from(text);
+        let mut said = match self.pending.member("warnings", Raw::array([])).value().to_value()? {
+            Value::Array(said) => said,
+            _ => Vec::new(),
+        };
+        said.extend(warnings.iter().map(|warning| text(warning)));
+        let members = [
+            ("bundle_id", text(&self.pending.bundle_id)),
+            ("run_ref", text(&self.pending.run_ref)),
+            ("source_status", source_status.value().to_value()?),
+            ("warnings", Value::Array(said)),
+            ("report", report),
+        ];
+        Ok(Value::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect()))
+    }
+}
+
+/// A failure to store, for a warning; a refusal of the protocol stays an error.
+fn unless_refused(stored: Result<()>) -> Result<Option<Error>> {
+    match stored {
+        Ok(()) => Ok(None),
+        Err(error @ Error::Handoff(_)) => Err(error),
+        Err(error) => Ok(Some(error)),
+    }
+}

@@ -1,0 +1,152 @@
+//! The files that a host writes: judgments and angles (contract handoff.md, reading).
+//!
+//! Pure. Strict at the top (UTF-8, JSON without a key twice, an object, the bundle's id, the list), lenient by row (a row
+//! that can't be used is skipped with a warning), closed where empty (not one usable row is a refusal, since an empty
+//! answer would read as the host's judgment). The same top is asked of the engine's report.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::{FileFault, HandoffError, HandoffFile, Record};
+use crate::json::{Raw, RawValue, Text, Value, parse_unique, raw};
+
+use super::host_text::{angle, junk, name, worthiness};
+
+/// What the host says of one nomination. What it left out, or wrote unusably, is absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Judgment {
+    /// A better name.
+    pub(super) name: Option<String>,
+    /// Whether it is junk.
+    pub(super) junk: Option<bool>,
+    /// How much it deserves research, 0 to 100.
+    pub(super) worthiness: Option<u8>,
+    /// The row as the host wrote it.
+    pub(super) row: Raw,
+}
+
+/// What the host proposes for one topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Angle {
+    /// For a podcast.
+    pub(super) podcast: Option<String>,
+    /// For an article on X.
+    pub(super) x_article: Option<String>,
+    /// The row as the host wrote it.
+    pub(super) row: Raw,
+}
+
+/// The usable rows of a file by id, and what is to be said about the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rows<T> {
+    /// The last usable row of each id.
+    pub(super) by_id: HashMap<String, T>,
+    /// One warning a row that was skipped or overruled.
+    pub(super) warnings: Vec<String>,
+}
+
+/// A file whose top was checked: what it is bound to, and its value.
+#[derive(Debug)]
+pub(super) struct BoundFile {
+    file: HandoffFile,
+    value: Value,
+    raw: Raw,
+}
+
+impl BoundFile {
+    /// Reads `bytes` as the file that `file` names, up to its being an object.
+    ///
+    /// # Errors
+    /// [`HandoffError::File`].
+    pub(super) fn read(file: HandoffFile, bytes: &[u8]) -> Result<Self, HandoffError> {
+        let refused = |fault| HandoffError::File { file, fault };
+        let value = parse_unique(bytes).map_err(|fault| refused(FileFault::Json(fault)))?;
+        if value.as_object().is_none() {
+            return Err(refused(FileFault::NotAnObject));
+        }
+        let raw = raw::parse(bytes).map_err(|fault| refused(FileFault::Json(fault)))?;
+        Ok(Self { file, value, raw })
+    }
+
+    /// The bundle's id that the file names, where that is a string.
+    pub(super) fn bundle_id(&self) -> Option<&str> {
+        self.value.get("bundle_id").and_then(Value::as_str)
+    }
+
+    /// Checks that the file names `current`, exactly.
+    ///
+    /// # Errors
+    /// [`HandoffError::Mismatch`], which says that the file was held against `against`.
+    pub(super) fn require_bundle(&self, current: &str, against: Record) -> Result<(), HandoffError> {
+        if self.bundle_id() == Some(current) {
+            return Ok(());
+        }
+        let found = self.bundle_id().map(str::to_owned);
+        Err(HandoffError::Mismatch { file: self.file, found, against, current: current.to_owned() })
+    }
+
+    /// The file as tokens.
+    pub(super) fn raw(&self) -> &Raw {
+        &self.raw
+    }
+
+    /// The rows of the list `key` whose id is among `known`, each read by `read`.
+    ///
+    /// # Errors
+    /// [`HandoffError::File`] where the list is not there or has no usable row.
+    pub(super) fn rows<T>(
+        &self,
+        key: &'static str,
+        known: &HashSet<&str>,
+        read: impl Fn(&Value, Raw) -> T,
+    ) -> Result<Rows<T>, HandoffError> {
+        let refused = |fault| HandoffError::File { file: self.file, fault };
+        let tokens = self.raw.value().get(key).and_then(RawValue::items);
+        let (Some(Value::Array(values)), Some(tokens)) = (self.value.get(key), tokens) else {
+            return Err(refused(FileFault::NoList { key }));
+        };
+        let mut rows = Rows { by_id: HashMap::new(), warnings: Vec::new() };
+        for (index, (value, tokens)) in values.iter().zip(tokens).enumerate() {
+            let place = format!("{key}[{index}]");
+            match usable_id(value, known) {
+                Err(reason) => rows.warnings.push(format!("{place} is skipped: {reason}")),
+                Ok(id) => {
+                    if rows.by_id.insert(id.to_owned(), read(value, tokens.to_raw())).is_some() {
+                        rows.warnings.push(format!("{place} overrules an earlier row of {id}"));
+                    }
+                }
+            }
+        }
+        if rows.by_id.is_empty() { Err(refused(FileFault::NoUsableRow { key })) } else { Ok(rows) }
+    }
+}
+
+/// Reads a row of a judgments file.
+pub(super) fn judgment(row: &Value, tokens: Raw) -> Judgment {
+    Judgment {
+        name: row.get("name").and_then(name),
+        junk: row.get("junk").and_then(junk),
+        worthiness: row.get("worthiness").and_then(worthiness),
+        row: tokens,
+    }
+}
+
+/// Reads a row of an angles file.
+pub(super) fn proposal(row: &Value, tokens: Raw) -> Angle {
+    Angle {
+        podcast: row.get("podcast").and_then(angle),
+        x_article: row.get("x_article").and_then(angle),
+        row: tokens,
+    }
+}
+
+/// The id of a row that can be used; else why it can't. An id that is known is one of legbook's own, so it may be named.
+fn usable_id<'a>(row: &'a Value, known: &HashSet<&str>) -> Result<&'a str, &'static str> {
+    let members = row.as_object().ok_or("it is no object")?;
+    match members.get("id".as_bytes()) {
+        None => Err("it has no id"),
+        Some(Value::String(id)) => {
+            Text::as_str(id).filter(|id| known.contains(id)).ok_or("its id is not known here")
+        }
+        Some(_) => Err("its id is no string"),
+    }
+}

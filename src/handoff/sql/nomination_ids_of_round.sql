@@ -1,0 +1,1 @@
+SELECT nomination_id FROM nominations WHERE bundle_id = ?1;
