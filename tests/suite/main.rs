@@ -7,6 +7,7 @@
 mod cli;
 mod event;
 mod fakes;
+mod handoff_legs;
 mod handoff_text;
 mod json;
 mod process;
