@@ -298,6 +298,11 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
             "keep a copy of the file and its -wal, then look at what `sqlite3 FILE .recover` gives"
         }
         StoreError::Refused(_) => "a rule of the store holds for every writer; docs/FORMAT.md lists them",
+        StoreError::Sqlite(error)
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) =>
+        {
+            "look at the disk that holds the store: it may be full, at a limit, or failing; nothing was changed"
+        }
         _ => return format!("call again; `{program} db path` shows which store is meant"),
     };
     words.to_owned()

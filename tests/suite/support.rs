@@ -137,3 +137,23 @@ impl Answer {
         &self.stderr
     }
 }
+
+/// A process that lives until it is dropped: the owner of a lock.
+pub(crate) struct Process(std::process::Child);
+
+impl Process {
+    pub(crate) fn new() -> Self {
+        Self(Command::new("sleep").arg("100000").stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    pub(crate) fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}

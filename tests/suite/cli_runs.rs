@@ -1,0 +1,539 @@
+//! `legbook runs`: each command's answer, exit code and what it changes, and what each refusal leaves as it was.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use legbook::digest::Digest;
+use serde_json::json;
+
+use crate::support::{Answer, LEGBOOK, Process, Workspace};
+
+/// A run that this test process owns, with its token.
+fn started(workspace: &Workspace, run_id: &str) -> String {
+    let pid = std::process::id().to_string();
+    let answer =
+        workspace.legbook(["runs", "start", run_id, "--task", "sort", "--pid", &pid, "--json"]).json();
+    answer["token"].as_str().unwrap().to_owned()
+}
+
+/// A run whose owner has died, with its token.
+fn orphaned(workspace: &Workspace, run_id: &str) -> String {
+    let owner = Process::new();
+    let answer = workspace.legbook(["runs", "start", run_id, "--pid", &owner.pid(), "--json"]).json();
+    answer["token"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn start_gives_id_directory_and_token_and_the_token_is_kept_nowhere() {
+    let workspace = Workspace::new();
+    let pid = std::process::id().to_string();
+    let start = ["runs", "start", "r1", "--task", "sort", "--pid", &pid];
+    let text = workspace.legbook(start);
+    let names: Vec<_> = text.expect(0).lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(names, ["run_id", "run_dir", "token"]);
+    let token = text.stdout.lines().last().unwrap().split_whitespace().nth(1).unwrap();
+    workspace.legbook(["runs", "finish", "r1", "--token", token]).expect(0);
+
+    let answer = workspace.legbook(["runs", "start", "r2", "--pid", &pid, "--json"]).json();
+    let mut keys: Vec<_> = answer.as_object().unwrap().keys().cloned().collect();
+    keys.sort();
+    assert_eq!(keys, ["run_dir", "run_id", "token"]);
+    assert_eq!(answer["run_dir"], workspace.run_json("r2").parent().unwrap().to_str().unwrap());
+    for (path, bytes) in workspace.picture() {
+        for token in [token, answer["token"].as_str().unwrap()] {
+            let bytes = bytes.as_deref().unwrap_or_default();
+            assert!(!bytes.windows(64).any(|window| window == token.as_bytes()), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn start_refuses_a_known_id_and_resumes_it_when_told() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    workspace.legbook(["runs", "start", "r1"]).refused(2, "the run r1 exists");
+    workspace.legbook(["runs", "finish", "r1", "--token", &token]).expect(0);
+    let pid = std::process::id().to_string();
+    workspace.legbook(["runs", "start", "r1", "--resume", "--pid", &pid]).expect(0);
+    let snapshot = &workspace.legbook(["runs", "show", "r1", "--json"]).json()["snapshot"];
+    assert_eq!(snapshot["status"], "started");
+    assert!(snapshot["resumed_at"].is_string());
+    workspace.legbook(["runs", "start", "r2", "--resume"]).refused(2, "there is no run r2");
+}
+
+#[test]
+fn start_refuses_what_it_is_given_wrongly() {
+    let workspace = Workspace::new();
+    for run_id in ["latest", "a/b", "..", ""] {
+        workspace.legbook(["runs", "start", run_id]).refused(2, "invalid run id");
+    }
+    for wrong in [["--pid", "0"], ["--pid", "x"], ["--lease", "soon"], ["--wait", "-1"], ["--wait", "nan"]] {
+        let answer = workspace.legbook(["runs", "start", "r1"].iter().chain(&wrong));
+        answer.expect(2);
+        assert!(answer.stderr.starts_with("error: "), "{answer:?}");
+    }
+    let dead = {
+        let owner = Process::new();
+        owner.pid()
+    };
+    workspace.legbook(["runs", "start", "r1", "--pid", &dead]).refused(2, "no running process");
+    workspace.legbook(["runs", "list", "--json"]).expect(0);
+    assert_eq!(workspace.legbook(["runs", "list", "--json"]).json(), json!({"runs": []}));
+}
+
+#[test]
+fn a_workspace_has_one_lock() {
+    let workspace = Workspace::new();
+    started(&workspace, "r1");
+    let refused = workspace.legbook(["runs", "start", "r2"]);
+    assert!(refused.refused(2, "the workspace is locked by run r1").contains("legbook runs lock r1"));
+    let refused = workspace.legbook(["run", "--", "true"]);
+    refused.refused(2, "the workspace is locked by run r1");
+    assert!(!workspace.run_json("r2").parent().unwrap().exists());
+}
+
+#[test]
+fn a_dead_owners_journal_must_be_recovered_before_the_lock_is_taken() {
+    let workspace = Workspace::new();
+    orphaned(&workspace, "r1");
+    let refused = workspace.legbook(["runs", "start", "r2"]);
+    assert!(refused.refused(2, "whose owner process").contains("legbook runs recover r1"));
+    assert_eq!(workspace.legbook(["runs", "lock", "r1", "--json"]).json()["state"], "stale");
+}
+
+#[test]
+fn a_remedy_names_the_store_that_was_named() {
+    let workspace = Workspace::new();
+    let pid = std::process::id().to_string();
+    workspace.legbook(["--store", "my store.db", "runs", "start", "r1", "--pid", &pid]).expect(0);
+    let refused = workspace.legbook(["--store", "my store.db", "runs", "start", "r2"]);
+    assert!(
+        refused.refused(2, "locked by").contains("legbook --store 'my store.db' runs lock r1"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn write_journals_and_replaces_run_json_and_a_replay_changes_nothing() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let payload = r#"{"status": "planning", "n": 1.0, "é": "\ud800"}"#;
+    let arguments = ["runs", "write", "r1", "--token", &token];
+    let written = workspace.legbook_reading(arguments, payload);
+    let run_json = fs::read(workspace.run_json("r1")).unwrap();
+    let sha256 = Digest::of(&run_json).to_hex();
+    let expected =
+        format!("{{\"run_id\": \"r1\", \"sequence\": 3, \"sha256\": \"{sha256}\", \"replayed\": false}}\n");
+    assert_eq!(written.expect(0), expected);
+    assert_eq!(run_json, b"{\n  \"n\": 1.0,\n  \"status\": \"planning\",\n  \"\\u00e9\": \"\\ud800\"\n}\n");
+    // The status is no transition any more, so the pairing is another one; then it is the same.
+    for (sequence, replayed) in [(5, false), (5, true), (5, true)] {
+        let again = workspace.legbook_reading(arguments, payload).json();
+        assert_eq!((&again["sequence"], &again["replayed"]), (&json!(sequence), &json!(replayed)));
+    }
+
+    let file = workspace.path().join("next.json");
+    fs::write(&file, "{}").unwrap();
+    let third = workspace.legbook(["runs", "write", "r1", "next.json", "--token", &token, "-q"]);
+    assert_eq!(third.expect(0), "");
+    assert_eq!(fs::read(workspace.run_json("r1")).unwrap(), b"{}\n");
+}
+
+#[test]
+fn a_payload_that_is_no_object_changes_nothing() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let before = workspace.picture();
+    let deep = "[".repeat(100_000);
+    let cases: [(&[u8], &str); 8] = [
+        (b"", "invalid JSON"),
+        (b"{\"secret\": 1", "ends too early"),
+        (b"[1]", "not an object"),
+        (b"\"text\"", "not an object"),
+        (b"{} {}", "something follows"),
+        (b"{\"a\": \xff}", "not UTF-8"),
+        (b"\xef\xbb\xbf{}", "byte order mark"),
+        (deep.as_bytes(), "deeper than 900"),
+    ];
+    for (payload, words) in cases {
+        let refused = workspace.legbook_reading(["runs", "write", "r1", "--token", &token], payload);
+        let said = refused.refused(2, words);
+        assert!(!said.contains("secret"), "{said}");
+        assert!(workspace.picture() == before, "{words}");
+    }
+    workspace
+        .legbook(["runs", "write", "r1", "absent.json", "--token", &token])
+        .refused(1, "cannot read absent.json");
+    workspace.legbook(["runs", "write", "r1", ".", "--token", &token]).refused(1, "cannot read .");
+    assert!(workspace.picture() == before);
+}
+
+#[test]
+fn who_does_not_hold_the_lock_writes_nothing() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let elsewhere = Workspace::new();
+    let store = workspace.store();
+    let store = store.to_str().unwrap();
+    let pid = std::process::id().to_string();
+    let foreign =
+        elsewhere.legbook(["--store", store, "runs", "start", "r2", "--pid", &pid, "--json"]).json();
+    let foreign = foreign["token"].as_str().unwrap().to_owned();
+    let before = workspace.picture();
+    let forged = "0".repeat(64);
+    let cases: [(&[&str], &str); 4] = [
+        (&[], "no token was given"),
+        (&["--token", &foreign], "the token belongs to run r2"),
+        (&["--token", &forged], "the token is not that of run r1's lock"),
+        (&["--token", "abc"], "the token is malformed"),
+    ];
+    for verb in
+        [&["runs", "write", "r1"][..], &["runs", "status", "r1", "planning"], &["runs", "finish", "r1"]]
+    {
+        for (shown, words) in cases {
+            let refused = workspace.legbook_reading(verb.iter().chain(shown), "{}");
+            let said = refused.refused(2, words);
+            assert!(said.contains("legbook runs start"), "{said}");
+            assert!(![&token, &foreign, &forged].iter().any(|token| said.contains(token.as_str())), "{said}");
+            assert!(workspace.picture() == before, "{verb:?} {words}");
+        }
+    }
+    workspace.legbook(["runs", "finish", "r1", "--token", &token]).expect(0);
+    workspace.legbook_reading(["runs", "write", "r1"], "{}").refused(2, "needs the run's lock");
+    workspace
+        .legbook_reading(["runs", "write", "r1", "--token", &token], "{}")
+        .refused(2, "does not hold its workspace's lock");
+}
+
+#[test]
+fn a_run_that_is_not_there_is_named_with_a_way_on() {
+    let workspace = Workspace::new();
+    workspace.legbook(["runs", "show", "r1"]).refused(2, "there is no store");
+    started(&workspace, "r1");
+    for verb in ["show", "events", "lock", "export", "write", "finish"] {
+        let refused = workspace.legbook(["runs", verb, "r9"]);
+        assert!(refused.refused(2, "there is no run r9").contains("legbook runs list"), "{verb}");
+    }
+    workspace.legbook(["runs", "show", "no/such/dir"]).refused(2, "there is no run no/such/dir");
+    workspace.legbook(["runs", "show", "not an id"]).refused(2, "invalid run id");
+    let not_text = OsStr::from_bytes(b"\xff");
+    let answer = workspace.legbook([OsStr::new("runs"), OsStr::new("show"), not_text]);
+    answer.expect(2);
+    assert!(answer.stderr.starts_with("error: invalid UTF-8"), "{answer:?}");
+}
+
+#[test]
+fn a_run_is_found_by_id_directory_and_latest() {
+    let workspace = Workspace::new();
+    started(&workspace, "r1");
+    let directory = workspace.run_json("r1").parent().unwrap().to_path_buf();
+    for name in ["r1", "latest", ".legbook/runs/r1", directory.to_str().unwrap()] {
+        assert_eq!(workspace.legbook(["runs", "show", name, "--json"]).json()["run_id"], "r1", "{name}");
+    }
+}
+
+#[test]
+fn status_takes_the_known_words_and_sets_keys() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let set = ["--set", "seat=\"w1\"", "--set", "big=123456789012345678901234567890"];
+    let arguments = ["runs", "status", "r1", "dispatching", "--token", &token];
+    workspace.legbook(arguments.iter().chain(&set)).json();
+    let run_json = fs::read_to_string(workspace.run_json("r1")).unwrap();
+    for line in
+        ["  \"seat\": \"w1\"", "  \"big\": 123456789012345678901234567890", "  \"status\": \"dispatching\""]
+    {
+        assert!(run_json.contains(line), "{run_json}");
+    }
+    let before = workspace.picture();
+    let unknown = workspace.legbook(["runs", "status", "r1", "sleeping", "--token", &token]);
+    unknown.refused(2, "unknown status");
+    for wrong in ["novalue", "=1", "a={"] {
+        let answer = workspace.legbook(arguments.iter().chain(&["--set", wrong]));
+        answer.expect(2);
+        assert!(answer.stderr.starts_with("error: invalid value"), "{answer:?}");
+    }
+    assert!(workspace.picture() == before);
+}
+
+#[test]
+fn finish_ends_the_run_and_lets_the_lock_go() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let token = token.as_str();
+    workspace
+        .legbook(["runs", "finish", "r1", "planning", "--token", token])
+        .refused(2, "does not end a run");
+    let written = workspace.legbook(["runs", "finish", "r1", "--token", token]).json();
+    assert_eq!(written["sequence"], 3);
+    let show = workspace.legbook(["runs", "show", "r1", "--json"]).json();
+    assert_eq!((&show["status"], &show["lock_state"]), (&json!("ok"), &json!("absent")));
+    assert!(show["snapshot"]["duration_seconds"].is_f64());
+
+    let token = started(&workspace, "r2");
+    workspace.legbook(["runs", "finish", "r2", "failed", "--token", &token]).expect(0);
+    let show = workspace.legbook(["runs", "show", "r2"]);
+    assert!(show.expect(1).contains("failed"));
+}
+
+#[test]
+fn finish_keeps_the_status_that_ended_the_run() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let status = workspace.legbook(["runs", "status", "r1", "failed", "--token", &token]).json();
+    workspace
+        .legbook(["runs", "status", "r1", "planning", "--token", &token])
+        .refused(2, "has ended (failed)");
+    let finished = workspace.legbook(["runs", "finish", "r1", "--token", &token]).json();
+    let expected = json!({"run_id": "r1", "sequence": null, "sha256": status["sha256"], "replayed": true});
+    assert_eq!(finished, expected);
+    assert_eq!(workspace.legbook(["runs", "lock", "r1", "--json"]).json()["state"], "absent");
+}
+
+#[test]
+fn a_bound_is_named_before_anything_changes_and_the_run_can_still_end() {
+    let workspace = Workspace::new();
+    workspace.legbook(["db", "set", "max-journal-events", "8"]).expect(0);
+    let token = started(&workspace, "r1");
+    for status in ["planning", "dispatching"] {
+        workspace.legbook(["runs", "status", "r1", status, "--token", &token]).expect(0);
+    }
+    let before = workspace.picture();
+    let refused = workspace.legbook(["runs", "status", "r1", "synthesizing", "--token", &token]);
+    assert!(refused.refused(2, "max-journal-events is 8").contains("legbook db set max-journal-events 16"));
+    assert!(workspace.picture() == before);
+    workspace.legbook(["runs", "finish", "r1", "--token", &token]).expect(0);
+
+    workspace.legbook(["db", "set", "max-checkpoint-bytes", "1024"]).expect(0);
+    let token = started(&workspace, "r2");
+    let large = format!("{{\"a\": \"{}\"}}", "x".repeat(1024));
+    let refused = workspace.legbook_reading(["runs", "write", "r2", "--token", &token], large);
+    refused.refused(2, "max-checkpoint-bytes is 1024");
+}
+
+#[test]
+fn list_is_empty_without_a_store_and_newest_first_with_one() {
+    let workspace = Workspace::new();
+    assert_eq!(workspace.legbook(["runs", "list", "--json"]).expect(0), "{\"runs\": []}\n");
+    assert_eq!(workspace.legbook(["runs", "list"]).expect(0), "");
+    assert!(!workspace.store().exists());
+    for run_id in ["r1", "r2"] {
+        let token = started(&workspace, run_id);
+        workspace.legbook(["runs", "finish", run_id, "--token", &token]).expect(0);
+    }
+    let list = workspace.legbook(["runs", "list", "--json"]).json();
+    let ids: Vec<_> = list["runs"].as_array().unwrap().iter().map(|run| run["run_id"].clone()).collect();
+    assert_eq!(ids, ["r2", "r1"]);
+    let text = workspace.legbook(["runs", "list", "-n", "1"]);
+    let lines: Vec<_> = text.expect(0).lines().collect();
+    assert!(lines[0].starts_with("RUN "), "{text:?}");
+    assert!(lines[1].starts_with("r2 ") && lines.len() == 2, "{text:?}");
+}
+
+#[test]
+fn text_of_a_snapshot_cannot_drive_the_terminal() {
+    let workspace = Workspace::new();
+    let pid = std::process::id().to_string();
+    workspace.legbook(["runs", "start", "r1", "--task", "a\u{1b}[31m\nb", "--pid", &pid]).expect(0);
+    for verb in ["list", "show"] {
+        let arguments: Vec<_> = ["runs", verb].into_iter().chain((verb == "show").then_some("r1")).collect();
+        let answer = workspace.legbook(arguments);
+        assert!(!answer.expect(0).contains('\u{1b}'), "{answer:?}");
+        assert!(answer.stdout.contains("a\\u{1b}[31m\\nb"), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_stale_lock_is_shown_with_the_command_that_recovers() {
+    let workspace = Workspace::new();
+    orphaned(&workspace, "r1");
+    let show = workspace.legbook(["runs", "show", "r1"]);
+    assert!(show.expect(0).contains("stale: "), "{show:?}");
+    assert!(show.stderr.contains("legbook runs recover r1"), "{show:?}");
+    let lock = workspace.legbook(["runs", "lock", "r1", "--json"]).json();
+    assert_eq!((&lock["state"], &lock["holder"]), (&json!("stale"), &json!("r1")));
+    assert!(lock["why"].is_string() && lock["owner"]["pid"].is_u64(), "{lock}");
+}
+
+#[test]
+fn a_write_under_a_dead_owner_puts_a_living_one_on_the_lock() {
+    let workspace = Workspace::new();
+    let token = orphaned(&workspace, "r1");
+    let pid = std::process::id().to_string();
+    workspace.legbook(["runs", "status", "r1", "planning", "--token", &token, "--pid", &pid]).expect(0);
+    let lock = workspace.legbook(["runs", "lock", "r1", "--json"]).json();
+    assert_eq!((&lock["state"], &lock["owner"]["pid"]), (&json!("live"), &json!(std::process::id())));
+}
+
+#[test]
+fn a_lease_keeps_the_lock_live_without_a_process() {
+    let workspace = Workspace::new();
+    let owner = Process::new();
+    workspace.legbook(["runs", "start", "r1", "--lease", "2h", "--pid", &owner.pid()]).expect(0);
+    drop(owner);
+    let lock = workspace.legbook(["runs", "lock", "r1", "--json"]).json();
+    assert_eq!(lock["state"], "live");
+    assert!(lock["lease_ends_at"].is_string(), "{lock}");
+}
+
+#[test]
+fn at_gives_the_bytes_of_that_event_and_diff_what_changed() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let arguments = ["runs", "write", "r1", "--token", &token];
+    let mut snapshots = vec![fs::read(workspace.run_json("r1")).unwrap()];
+    for payload in
+        [r#"{"status": "planning", "a/b": [1, 2], "gone": null}"#, r#"{"status": "ok", "a/b": [1, 3, 4]}"#]
+    {
+        workspace.legbook_reading(arguments, payload).expect(0);
+        snapshots.push(fs::read(workspace.run_json("r1")).unwrap());
+    }
+    for (sequence, snapshot) in [("1", 0), ("2", 0), ("3", 1), ("4", 1), ("5", 2)] {
+        let bytes = workspace.command(["runs", "at", "r1", sequence]).output().unwrap().stdout;
+        assert_eq!(bytes, snapshots[snapshot], "{sequence}");
+    }
+    let at = workspace.legbook(["runs", "at", "r1", "3", "--json"]).json();
+    assert_eq!(at["run_json"].as_str().unwrap().as_bytes(), snapshots[1]);
+    assert_eq!(at["sha256"], Digest::of(&snapshots[1]).to_hex());
+    for sequence in ["0", "7"] {
+        workspace.legbook(["runs", "at", "r1", sequence]).refused(2, "has no snapshot at sequence");
+    }
+
+    let diff = workspace.legbook(["runs", "diff", "r1", "3", "5", "--json"]).json();
+    let expected = json!([
+        {"pointer": "/a~1b/1", "before": 2, "after": 3},
+        {"pointer": "/a~1b/2", "after": 4},
+        {"pointer": "/gone", "before": null},
+        {"pointer": "/status", "before": "planning", "after": "ok"},
+    ]);
+    assert_eq!(diff["changes"], expected);
+    let text = workspace.legbook(["runs", "diff", "r1", "3", "5"]);
+    let lines = "~ /a~1b/1: 2 -> 3\n+ /a~1b/2: 4\n- /gone: null\n~ /status: \"planning\" -> \"ok\"\n";
+    assert_eq!(text.expect(0), lines);
+    assert_eq!(workspace.legbook(["runs", "diff", "r1", "3", "4"]).expect(0), "");
+}
+
+#[test]
+fn events_are_listed_whole_and_followed_to_the_end_of_the_run() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let mut follower = workspace
+        .command(["runs", "events", "r1", "--follow", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    workspace.legbook(["runs", "status", "r1", "planning", "--token", &token]).expect(0);
+    workspace.legbook(["runs", "finish", "r1", "--token", &token]).expect(0);
+    let answer = workspace.legbook(["runs", "events", "r1", "--json"]).json();
+    let listed = answer["events"].as_array().unwrap();
+    assert_eq!(listed.len(), 6);
+    assert_eq!(listed[5]["event_type"], "run.completed");
+    assert_eq!(listed[0].as_object().unwrap().len(), 12);
+
+    assert!(follower.wait().unwrap().success());
+    let mut followed = String::new();
+    std::io::Read::read_to_string(follower.stdout.as_mut().unwrap(), &mut followed).unwrap();
+    let followed: Vec<serde_json::Value> =
+        followed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(&followed, listed);
+    let rest = workspace.legbook(["runs", "events", "r1", "--after", "4", "--json"]).json();
+    assert_eq!(rest["events"].as_array().unwrap()[..], listed[4..]);
+    let text = workspace.legbook(["runs", "events", "r1", "-q"]);
+    assert_eq!(text.expect(0).lines().count(), 6);
+    assert!(text.stdout.lines().nth(5).unwrap().ends_with("ok"), "{text:?}");
+}
+
+#[test]
+fn export_puts_the_last_snapshot_back_and_keeps_what_was_there() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let run_json = workspace.run_json("r1");
+    workspace.legbook(["runs", "export", "r1"]).refused(2, "run owner process is still active");
+    workspace.legbook(["runs", "finish", "r1", "--token", &token]).expect(0);
+    let last = fs::read(&run_json).unwrap();
+    assert_eq!(workspace.legbook(["runs", "export", "r1", "--json"]).json()["unchanged"], true);
+
+    fs::remove_file(&run_json).unwrap();
+    let exported = workspace.legbook(["runs", "export", "r1", "--json"]).json();
+    assert_eq!((&exported["unchanged"], &exported["kept_as"]), (&json!(false), &json!(null)));
+    assert_eq!(fs::read(&run_json).unwrap(), last);
+
+    fs::write(&run_json, "edited by hand").unwrap();
+    let exported = workspace.legbook(["runs", "export", "r1", "--json"]).json();
+    let kept = exported["kept_as"].as_str().unwrap();
+    assert!(kept.starts_with("run.json.replaced-") && kept.len() == 18 + 32, "{kept}");
+    assert_eq!(fs::read(run_json.with_file_name(kept)).unwrap(), b"edited by hand");
+    assert_eq!(fs::read(&run_json).unwrap(), last);
+}
+
+/// Runs the program as a user who may read the store and change nothing, whoever runs the tests.
+fn run_without_permission(workspace: &Workspace, arguments: &[&str]) -> Answer {
+    let tools = tempfile::tempdir().unwrap();
+    let program = tools.path().join("legbook");
+    fs::copy(LEGBOOK, &program).unwrap();
+    fs::set_permissions(tools.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(program);
+    command.arg("--store").arg(workspace.store()).args(arguments).current_dir("/").env_clear();
+    if nix::unistd::geteuid().is_root() {
+        std::os::unix::process::CommandExt::uid(&mut command, 65534);
+    }
+    Answer::of(command.output().unwrap())
+}
+
+#[test]
+fn a_store_that_may_not_be_written_is_the_machines_failure() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let before = workspace.picture();
+    let folder = workspace.store().parent().unwrap().to_path_buf();
+    for (path, mode) in [(&workspace.path(), 0o555), (&folder, 0o555), (&workspace.store(), 0o444)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let refused =
+        run_without_permission(&workspace, &["runs", "status", "r1", "planning", "--token", &token]);
+    for (path, mode) in [(&workspace.path(), 0o755), (&folder, 0o700), (&workspace.store(), 0o600)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    refused.refused(1, "");
+    assert!(refused.stderr.contains("read") || refused.stderr.contains("permission"), "{refused:?}");
+    assert!(workspace.picture() == before);
+}
+
+#[test]
+fn a_disk_that_takes_no_more_is_the_machines_failure_and_changes_nothing() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let before = workspace.picture();
+    // The signal that comes with the limit is ignored, so that the write fails as on a full disk.
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", script, "sh", LEGBOOK, "runs", "status", "r1", "planning", "--token", &token])
+        .current_dir(workspace.path())
+        .output()
+        .unwrap();
+    assert!(Answer::of(output).refused(1, "I/O error").contains("look at the disk"));
+    let mut after = workspace.picture();
+    // SQLite leaves the side files that it could not fill.
+    after.retain(|(path, _)| {
+        !path.to_str().unwrap().ends_with("-wal") && !path.to_str().unwrap().ends_with("-shm")
+    });
+    assert!(after == before);
+}
+
+#[test]
+fn a_file_that_is_no_store_is_refused_as_it_is() {
+    let workspace = Workspace::new();
+    let diary = "a diary, long enough to be no header of SQLite's ".repeat(40);
+    fs::write(workspace.path().join("diary.db"), &diary).unwrap();
+    rusqlite::Connection::open(workspace.path().join("other.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE t (a)")
+        .unwrap();
+    let before = workspace.picture();
+    workspace.legbook(["--store", "diary.db", "runs", "start", "r1"]).refused(2, "is not an SQLite database");
+    workspace.legbook(["--store", "other.db", "runs", "start", "r1"]).refused(2, "of another program");
+    assert!(workspace.picture() == before);
+}
