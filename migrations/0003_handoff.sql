@@ -39,7 +39,7 @@ CREATE TRIGGER rounds_insert BEFORE INSERT ON rounds BEGIN
     SELECT RAISE(ABORT, 'rounds: mock is 0 or 1') WHERE NEW.mock NOT IN (0, 1);
     SELECT RAISE(ABORT, 'rounds: a round has nominations') WHERE NEW.nomination_count < 1;
     SELECT RAISE(ABORT, 'rounds: sha256 is 64 lower-case hex characters')
-        WHERE length(NEW.sha256) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
 END;
 -- A row number below 1 would stand for "none given" in the check for an existing row.
 CREATE TRIGGER rounds_insert_number AFTER INSERT ON rounds WHEN NEW.round_number < 1 BEGIN
@@ -82,10 +82,11 @@ CREATE TRIGGER nominations_insert BEFORE INSERT ON nominations BEGIN
     SELECT RAISE(ABORT, 'nominations: only the current round takes nominations, as many as it counts')
         WHERE NOT EXISTS (SELECT 1 FROM rounds WHERE bundle_id = NEW.bundle_id AND superseded_at IS NULL
                           AND NEW.position BETWEEN 1 AND nomination_count);
-    SELECT RAISE(ABORT, 'nominations: an id is 1 to 64 characters')
-        WHERE length(NEW.nomination_id) NOT BETWEEN 1 AND 64;
+    SELECT RAISE(ABORT, 'nominations: an id is 1 to 64 of A-Z a-z 0-9 . _ -')
+        WHERE length(NEW.nomination_id) NOT BETWEEN 1 AND 64 OR NEW.nomination_id GLOB '*[^A-Za-z0-9._-]*'
+           OR length(CAST(NEW.nomination_id AS BLOB)) <> length(NEW.nomination_id);
     SELECT RAISE(ABORT, 'nominations: sha256 is 64 lower-case hex characters')
-        WHERE length(NEW.sha256) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
 END;
 CREATE TRIGGER nominations_insert_number AFTER INSERT ON nominations WHEN NEW.nomination_number < 1 BEGIN
     SELECT RAISE(ABORT, 'nominations: nomination_number starts at 1');
@@ -174,7 +175,7 @@ CREATE TRIGGER pending_reports_insert BEFORE INSERT ON pending_reports BEGIN
     SELECT RAISE(ABORT, 'pending_reports: run_ref is not empty') WHERE NEW.run_ref = '';
     SELECT RAISE(ABORT, 'pending_reports: a pending report has angle inputs') WHERE NEW.input_count < 1;
     SELECT RAISE(ABORT, 'pending_reports: sha256 is 64 lower-case hex characters')
-        WHERE length(NEW.sha256) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
 END;
 CREATE TRIGGER pending_reports_insert_number AFTER INSERT ON pending_reports WHEN NEW.pending_number < 1 BEGIN
     SELECT RAISE(ABORT, 'pending_reports: pending_number starts at 1');
@@ -227,7 +228,7 @@ CREATE TRIGGER angle_inputs_insert BEFORE INSERT ON angle_inputs BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM pending_reports JOIN nominations USING (bundle_id)
                           WHERE pending_number = NEW.pending_number AND nomination_id = NEW.nomination_id);
     SELECT RAISE(ABORT, 'angle_inputs: sha256 is 64 lower-case hex characters')
-        WHERE length(NEW.sha256) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
 END;
 CREATE TRIGGER angle_inputs_update BEFORE UPDATE ON angle_inputs BEGIN
     SELECT RAISE(ABORT, 'angle_inputs: an angle input never changes');

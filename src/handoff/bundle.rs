@@ -99,7 +99,7 @@ impl LegacyBundle {
         if !has_kind(value, KIND) {
             return Err(HandoffError::Version { record: Record::Bundle });
         }
-        let bundle_id = text_of(value.get("bundle_id")).filter(|id| is_bundle_id(id));
+        let bundle_id = text_of(value.get("bundle_id")).filter(|id| is_id(id));
         let bundle_id = bundle_id.ok_or_else(|| member("bundle_id", "must be an id"))?;
         let generated_at = text_of(value.get("generated_at")).unwrap_or_default();
         let stamp = parse_time(&generated_at).ok_or_else(|| member("generated_at", "must be a time"))?;
@@ -172,7 +172,8 @@ impl LegacyBundle {
     }
 }
 
-fn is_bundle_id(id: &str) -> bool {
+/// Ids stand in plain lines of a digest, so they are words.
+fn is_id(id: &str) -> bool {
     (1..=MAX_ID).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
@@ -183,7 +184,7 @@ fn readable_rows<'a>(rows: impl Iterator<Item = RawValue<'a>>) -> (Vec<(String, 
     let mut warnings = Vec::new();
     let mut ids = HashSet::new();
     for (index, row) in rows.enumerate() {
-        let id = text_of(row.get("id")).filter(|id| (1..=MAX_ID).contains(&id.chars().count()));
+        let id = text_of(row.get("id")).filter(|id| is_id(id));
         let reason = match id {
             None => "it has no id",
             Some(id) if Nomination::read(id.clone(), row.to_raw()).is_none() => "it has no nomination",
