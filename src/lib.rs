@@ -18,6 +18,7 @@ pub mod projection;
 pub mod receipt;
 pub mod run;
 pub mod settings;
+pub mod stage;
 pub mod step;
 
 pub use error::{Error, Result};

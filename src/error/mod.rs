@@ -12,6 +12,7 @@ mod json;
 mod lock;
 mod run;
 mod setting;
+mod stage;
 mod store;
 
 use std::io;
@@ -26,6 +27,7 @@ pub use json::{JsonError, JsonFault};
 pub use lock::{LockError, Party};
 pub use run::RunError;
 pub use setting::SettingError;
+pub use stage::StageError;
 pub use store::StoreError;
 
 /// The library's result.
@@ -81,6 +83,9 @@ pub enum Error {
     /// A run, its directory, its snapshots.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What the stage store refuses.
+    #[error(transparent)]
+    Stage(#[from] StageError),
     /// The store can't be opened, is busy, full, damaged, or not a store.
     #[error(transparent)]
     Store(#[from] StoreError),

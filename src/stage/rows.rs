@@ -1,0 +1,220 @@
+//! Every statement over `pipelines`, `stages` and `markers`. No rule of the room is decided here, and no transaction begun.
+
+use chrono::NaiveDate;
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::artifact::Artifact;
+use super::name::{PipelineName, StageName};
+use super::save::Kind;
+use crate::error::{Result, StageError};
+
+/// A pipeline's run as it stands in the store.
+pub(super) struct RunRow {
+    pub(super) run_date: String,
+    pub(super) schema_version: i64,
+    pub(super) begun_at: String,
+}
+
+/// What is known of a saved artifact without its bytes.
+pub(super) struct SavedRow {
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) byte_size: i64,
+    pub(super) sha256: String,
+    pub(super) saved_at: String,
+}
+
+/// The bound of an artifact, in bytes.
+pub(super) fn max_artifact_bytes(transaction: &Transaction<'_>) -> Result<u64> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/max_artifact_bytes.sql"))?;
+    Ok(statement.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
+}
+
+/// The pipeline's run, where it is in one.
+pub(super) fn run(transaction: &Transaction<'_>, pipeline: &PipelineName) -> Result<Option<RunRow>> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/run.sql"))?;
+    let run = statement.query_row([pipeline.as_str()], |row| {
+        Ok(RunRow {
+            run_date: row.get("run_date")?,
+            schema_version: row.get("schema_version")?,
+            begun_at: row.get("begun_at")?,
+        })
+    });
+    Ok(run.optional()?)
+}
+
+/// Puts the pipeline, which is in no run, into a new one.
+pub(super) fn start(
+    transaction: &Transaction<'_>,
+    pipeline: &PipelineName,
+    run_date: NaiveDate,
+    schema_version: i64,
+    begun_at: &str,
+) -> Result<()> {
+    let day = run_date.to_string();
+    transaction.prepare_cached(include_str!("sql/start.sql"))?.execute(params![
+        pipeline.as_str(),
+        day,
+        schema_version,
+        begun_at
+    ])?;
+    Ok(())
+}
+
+/// Says of the run that its artifacts have the shape of `schema_version`.
+pub(super) fn set_schema_version(
+    transaction: &Transaction<'_>,
+    pipeline: &PipelineName,
+    schema_version: i64,
+) -> Result<()> {
+    transaction
+        .prepare_cached(include_str!("sql/set_schema_version.sql"))?
+        .execute(params![pipeline.as_str(), schema_version])?;
+    Ok(())
+}
+
+/// Removes the run with all that it holds; nothing where there is none.
+pub(super) fn clear(transaction: &Transaction<'_>, pipeline: &PipelineName) -> Result<()> {
+    transaction.prepare_cached(include_str!("sql/clear.sql"))?.execute([pipeline.as_str()])?;
+    Ok(())
+}
+
+/// The completed stages' names in order, as they stand in the store, whoever wrote them.
+pub(super) fn completed_as_written(
+    transaction: &Transaction<'_>,
+    pipeline: &PipelineName,
+) -> Result<Vec<String>> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/completed.sql"))?;
+    let names = statement.query_map([pipeline.as_str()], |row| row.get(0))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The completed stages' names in order.
+///
+/// # Errors
+/// [`StageError::Damaged`] for a name that is none.
+pub(super) fn completed(transaction: &Transaction<'_>, pipeline: &PipelineName) -> Result<Vec<StageName>> {
+    let names = completed_as_written(transaction, pipeline)?;
+    names.iter().map(|name| checked_name(pipeline, name)).collect()
+}
+
+/// A name that comes from the store.
+pub(super) fn checked_name(pipeline: &PipelineName, name: &str) -> Result<StageName> {
+    StageName::parse(name).map_err(|_| damaged(pipeline, "a name in it is no stage name"))
+}
+
+/// An [`StageError::Damaged`].
+pub(super) fn damaged(pipeline: &PipelineName, what: &'static str) -> crate::Error {
+    StageError::Damaged { pipeline: pipeline.to_string(), what }.into()
+}
+
+/// Removes the completed stages behind the first `kept`, from the last one on, as the schema demands.
+pub(super) fn truncate(transaction: &Transaction<'_>, pipeline: &PipelineName, kept: usize) -> Result<()> {
+    let mut last = transaction.prepare_cached(include_str!("sql/delete_last.sql"))?;
+    for _ in kept..completed_as_written(transaction, pipeline)?.len() {
+        last.execute([pipeline.as_str()])?;
+    }
+    Ok(())
+}
+
+/// Whether a stage or a marker is saved under `name`.
+pub(super) fn kind(
+    transaction: &Transaction<'_>,
+    pipeline: &PipelineName,
+    name: &StageName,
+) -> Result<Option<Kind>> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/kind.sql"))?;
+    let found = statement.query_row([pipeline.as_str(), name.as_str()], |row| row.get(0));
+    Ok(found.optional()?)
+}
+
+/// The digest and the bytes saved under `name`.
+pub(super) fn artifact(
+    transaction: &Transaction<'_>,
+    pipeline: &PipelineName,
+    name: &StageName,
+) -> Result<Option<(String, Vec<u8>)>> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/artifact.sql"))?;
+    let found = statement
+        .query_row([pipeline.as_str(), name.as_str()], |row| Ok((row.get("sha256")?, row.get("artifact")?)));
+    Ok(found.optional()?)
+}
+
+/// Adds a stage behind the last one, or a marker.
+pub(super) fn insert(
+    transaction: &Transaction<'_>,
+    pipeline: &PipelineName,
+    name: &StageName,
+    kind: Kind,
+    artifact: &Artifact,
+    saved_at: &str,
+) -> Result<()> {
+    let (table, sql) = match kind {
+        Kind::Stage => ("stages", include_str!("sql/insert_stage.sql")),
+        Kind::Marker => ("markers", include_str!("sql/insert_marker.sql")),
+    };
+    let rowid = transaction.prepare_cached(sql)?.query_row(
+        params![pipeline.as_str(), name.as_str(), saved_at, artifact.digest().to_hex(), size(artifact)],
+        |row| row.get(0),
+    )?;
+    fill(transaction, table, rowid, artifact)
+}
+
+/// Puts another artifact in the place of the one that is saved under `name`.
+pub(super) fn replace(
+    transaction: &Transaction<'_>,
+    pipeline: &PipelineName,
+    name: &StageName,
+    kind: Kind,
+    artifact: &Artifact,
+    saved_at: &str,
+) -> Result<()> {
+    let (table, sql) = match kind {
+        Kind::Stage => ("stages", include_str!("sql/replace_stage.sql")),
+        Kind::Marker => ("markers", include_str!("sql/replace_marker.sql")),
+    };
+    let rowid = transaction.prepare_cached(sql)?.query_row(
+        params![pipeline.as_str(), name.as_str(), saved_at, artifact.digest().to_hex(), size(artifact)],
+        |row| row.get(0),
+    )?;
+    fill(transaction, table, rowid, artifact)
+}
+
+fn size(artifact: &Artifact) -> i64 {
+    i64::try_from(artifact.bytes().len()).unwrap_or(i64::MAX)
+}
+
+/// Writes the bytes into a row that has room for them. A bound parameter would be copied twice on its way.
+fn fill(transaction: &Transaction<'_>, table: &str, rowid: i64, artifact: &Artifact) -> Result<()> {
+    let mut room = transaction.blob_open("main", table, "artifact", rowid, false)?;
+    room.write_at(artifact.bytes(), 0)?;
+    room.close()?;
+    Ok(())
+}
+
+/// Removes a marker; nothing where there is none of that name.
+pub(super) fn delete_marker(
+    transaction: &Transaction<'_>,
+    pipeline: &PipelineName,
+    name: &StageName,
+) -> Result<()> {
+    transaction
+        .prepare_cached(include_str!("sql/delete_marker.sql"))?
+        .execute([pipeline.as_str(), name.as_str()])?;
+    Ok(())
+}
+
+/// All that the run holds: the stages in order, then the markers by name.
+pub(super) fn saved(transaction: &Transaction<'_>, pipeline: &PipelineName) -> Result<Vec<SavedRow>> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/saved.sql"))?;
+    let rows = statement.query_map([pipeline.as_str()], |row| {
+        Ok(SavedRow {
+            kind: row.get("kind")?,
+            name: row.get("name")?,
+            byte_size: row.get("byte_size")?,
+            sha256: row.get("sha256")?,
+            saved_at: row.get("saved_at")?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,2 @@
+-- A trigger takes the run's stages and markers along.
+DELETE FROM pipelines WHERE name = ?1

@@ -1,0 +1,1 @@
+DELETE FROM markers WHERE pipeline = ?1 AND name = ?2
