@@ -9,6 +9,7 @@ mod handoff;
 mod journal;
 mod stages;
 mod tables;
+mod views;
 
 use std::collections::BTreeSet;
 use std::fs;
