@@ -16,6 +16,7 @@ mod process;
 
 mod projection;
 mod receipt;
+mod run_command;
 mod schema;
 mod store;
 #[allow(dead_code, reason = "the suites that use the rest come one by one")]

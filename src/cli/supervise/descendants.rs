@@ -15,8 +15,6 @@ use procfs::process::{Process, all_processes};
 #[derive(Debug)]
 pub(super) struct Descendant {
     pub(super) pid: Pid,
-    /// Its process group.
-    pub(super) group: Pid,
     parent: Pid,
 }
 
@@ -57,7 +55,7 @@ impl Family {
         for stat in all_processes().into_iter().flatten().flatten().filter_map(|process| process.stat().ok())
         {
             let parent = Pid::from_raw(stat.ppid);
-            let member = Descendant { pid: Pid::from_raw(stat.pid), group: Pid::from_raw(stat.pgrp), parent };
+            let member = Descendant { pid: Pid::from_raw(stat.pid), parent };
             children.entry(parent).or_default().push(member);
         }
         let mut found = children.remove(&self.own_pid).unwrap_or_default();

@@ -14,7 +14,7 @@ use signal_hook::iterator::{Handle, SignalsInfo, exfiltrator::WithOrigin};
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
 /// The signals that are meant for the command when they reach legbook. Those that stop and continue are left to the
-/// kernel: it sends them to the whole job.
+/// kernel: a terminal sends them to the whole job.
 const PASSED_ON: [Signal; 7] = [
     Signal::SIGHUP,
     Signal::SIGINT,

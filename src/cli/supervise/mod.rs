@@ -1,8 +1,9 @@
 //! Runs one command as a child and stays with it until nothing of it is left. Knows nothing of runs or journals.
 //!
-//! The command keeps legbook's process group. For a terminal, a shell or a supervisor the two are one job: the command
-//! has the foreground where legbook has it, Ctrl-C and Ctrl-Z reach both, a pipeline around legbook works on, and who
-//! kills the group gets everything. What is sent to legbook alone is passed on.
+//! On a terminal the command stays in legbook's process group. To the terminal and the shell the two are one job: the
+//! command has the foreground where legbook has it, Ctrl-C and Ctrl-Z reach both, a pipeline around legbook works on.
+//! What is sent to legbook alone is passed on to the command. Without a terminal the command leads a group of its own,
+//! and what is sent to legbook, once or several times, reaches this group once.
 //!
 //! legbook is the child subreaper of all that the command starts. Where the command has ended, every descendant left
 //! is found by its parent's pid, whatever group or session it made for itself, told to end and at last killed.
@@ -15,14 +16,14 @@ mod terminal;
 
 use std::collections::HashSet;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
 use legbook::clock::Clock;
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, getpgid, getpgrp};
 
 use descendants::Family;
@@ -100,14 +101,26 @@ impl Supervisor {
             self.events.after(timeout, Deadline::Timeout)?;
         }
         let family = Family::before_command();
+        let on_terminal = terminal::is_there();
+        if !on_terminal {
+            command.process_group(0);
+        }
         let child = match command.spawn() {
             Ok(child) => child,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ended::NotFound),
             Err(error) => return Ok(Ended::CannotExecute(error)),
         };
         let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
-        let mut job =
-            Job { events: &self.events, family: &family, child, pid, told_to_end: None, interrupted: false };
+        let mut job = Job {
+            events: &self.events,
+            family: &family,
+            child,
+            pid,
+            audience: if on_terminal { pid } else { Pid::from_raw(-pid.as_raw()) },
+            told_to_end: None,
+            asked: SigSet::empty(),
+            interrupted: false,
+        };
         let status = job.wait()?;
         end_leftovers(&self.events, &family)?;
         terminal::take_back();
@@ -128,8 +141,12 @@ struct Job<'a> {
     family: &'a Family,
     child: Child,
     pid: Pid,
+    /// Who hears a signal that means to end it: the command, or its group, which kill(2) takes as a negative number.
+    audience: Pid,
     /// The first reason for which legbook ended it.
     told_to_end: Option<Reason>,
+    /// The signals by which it was asked.
+    asked: SigSet,
     /// Whether the terminal sent SIGINT to the job. A command may live on with that.
     interrupted: bool,
 }
@@ -145,8 +162,8 @@ impl Job<'_> {
                     self.family.reap(&self.family.list(), Some(self.pid));
                 }
                 Event::Signal(received) => self.pass_on(received),
-                Event::Elapsed(Deadline::Timeout) => self.end(Reason::Timeout),
-                Event::Elapsed(Deadline::CommandGrace) => self.tell_group(Signal::SIGKILL),
+                Event::Elapsed(Deadline::Timeout) => self.end(Reason::Timeout, Signal::SIGTERM),
+                Event::Elapsed(Deadline::CommandGrace) => tell(self.audience, Signal::SIGKILL),
                 Event::Elapsed(Deadline::LeftoversGrace | Deadline::LeftoversKilled) => {}
             }
         }
@@ -158,37 +175,24 @@ impl Job<'_> {
         match signal {
             Signal::SIGINT if is_shared => self.interrupted = true,
             Signal::SIGQUIT | Signal::SIGWINCH if is_shared => {}
-            Signal::SIGINT | Signal::SIGTERM => self.end(Reason::Cancel(signal)),
-            Signal::SIGHUP | Signal::SIGQUIT => self.tell_group(signal),
+            Signal::SIGINT | Signal::SIGTERM => self.end(Reason::Cancel(signal), signal),
+            Signal::SIGHUP | Signal::SIGQUIT => tell(self.audience, signal),
             other => tell(self.pid, other),
         }
     }
 
-    /// Asks the command to end and starts its grace. Asked again, it only hears the signal again.
-    fn end(&mut self, reason: Reason) {
-        let signal = match (reason, self.told_to_end) {
-            (Reason::Timeout, Some(_)) => return,
-            (Reason::Timeout, None) => Signal::SIGTERM,
-            (Reason::Cancel(signal), _) => signal,
-        };
+    /// Asks the command to end, and starts its grace. It hears the same signal only once: timeout(1) and its like send
+    /// it twice, and the second would hit what the command cleans up with.
+    fn end(&mut self, reason: Reason, signal: Signal) {
         if self.told_to_end.is_none() {
             self.told_to_end = Some(reason);
             self.events.after_or_now(GRACE, Deadline::CommandGrace);
         }
-        self.tell_group(signal);
-        // A stopped process hears the signal only when it goes on.
-        self.tell_group(Signal::SIGCONT);
-    }
-
-    /// Signals the command and those of its descendants that share its process group, as a terminal would; never
-    /// legbook and what else is in that group.
-    fn tell_group(&self, signal: Signal) {
-        let group = getpgid(Some(self.pid));
-        let members = self.family.list();
-        // First the command: a shell must not see its child end and go on to the next line.
-        tell(self.pid, signal);
-        for member in members.iter().filter(|member| member.pid != self.pid && Ok(member.group) == group) {
-            tell(member.pid, signal);
+        if !self.asked.contains(signal) {
+            self.asked.add(signal);
+            tell(self.audience, signal);
+            // A stopped process hears it only when it goes on.
+            tell(self.audience, Signal::SIGCONT);
         }
     }
 
@@ -250,7 +254,7 @@ fn end_leftovers(events: &Events, family: &Family) -> io::Result<()> {
     }
 }
 
-/// Signals one process. It may have ended meanwhile, or be another user's: then there is nothing more to do about it.
+/// Signals a process or a group. It may have ended meanwhile, or be another user's: then there is nothing more to do about it.
 fn tell(pid: Pid, signal: Signal) {
     let _ = kill(pid, signal);
 }

@@ -1,4 +1,4 @@
-//! The terminal's foreground, after the command.
+//! The controlling terminal: whether there is one, and its foreground after the command.
 
 use std::fs::File;
 
@@ -6,12 +6,21 @@ use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg};
 use nix::unistd::{getpgrp, tcgetpgrp, tcsetpgrp};
 
+/// Whether this process has a controlling terminal, wherever its standard streams lead.
+pub(super) fn is_there() -> bool {
+    open().is_some()
+}
+
+fn open() -> Option<File> {
+    File::options().read(true).write(true).open("/dev/tty").ok()
+}
+
 /// Takes the foreground back where a command that is gone has kept it, as an interactive shell does that is killed.
 ///
 /// Without a terminal, or where a living group has the foreground (legbook's own, or that of a shell which put
 /// legbook into the background meanwhile), nothing happens. A refusal is no failure of the command.
 pub(super) fn take_back() {
-    let Ok(terminal) = File::options().read(true).write(true).open("/dev/tty") else {
+    let Some(terminal) = open() else {
         return;
     };
     let Ok(holder) = tcgetpgrp(&terminal) else {
