@@ -8,8 +8,9 @@ use std::io;
 use std::process::ExitCode;
 
 use legbook::Error;
-use legbook::error::{CheckpointError, JournalError, LockError, RunError, StoreError};
+use legbook::error::{CheckpointError, JournalError, LockError, RunError, StageError, StoreError};
 use legbook::id::RunId;
+use legbook::stage::{PipelineName, StageName};
 
 /// How a command ended, as the number that the shell sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ impl Exit {
     pub(crate) const FAILED: Self = Self(1);
     /// Refused: contract, safety, usage. Doctor: fail.
     pub(crate) const REFUSED: Self = Self(2);
+    /// Stage: load found nothing saved.
+    pub(crate) const NOTHING_SAVED: Self = Self(2);
     /// Doctor: could not check.
     pub(crate) const UNCHECKED: Self = Self(3);
 
@@ -49,6 +52,14 @@ pub(crate) enum Failure {
     /// The standard input could not be read.
     #[error("cannot read the standard input: {0}")]
     Input(#[source] io::Error),
+    /// There is no artifact to load.
+    #[error("nothing is saved under {stage:.100}")]
+    NothingSaved {
+        /// The stage or marker.
+        stage: StageName,
+        /// Where it was looked for.
+        pipeline: PipelineName,
+    },
     /// A command has ended, and how it ended could not be written to its run.
     #[error("the command has ended, and its run {run_id} does not say so: {source}")]
     Unrecorded {
@@ -67,6 +78,8 @@ pub(crate) enum Policy {
     General,
     /// Doctor: whatever kept it from checking is 3; 1 and 2 are verdicts.
     Doctor,
+    /// Stage: 1 for everything, as its script; 2 only where load finds nothing saved.
+    Stage,
 }
 
 impl Policy {
@@ -74,6 +87,7 @@ impl Policy {
     pub(crate) fn of(command: Option<&str>) -> Self {
         match command {
             Some("doctor") => Self::Doctor,
+            Some("stage") => Self::Stage,
             _ => Self::General,
         }
     }
@@ -83,6 +97,7 @@ impl Policy {
         match self {
             Self::General => Exit::REFUSED,
             Self::Doctor => Exit::UNCHECKED,
+            Self::Stage => Exit::FAILED,
         }
     }
 
@@ -92,6 +107,8 @@ impl Policy {
             Self::General if is_own_failure(failure) => Exit::FAILED,
             Self::General => Exit::REFUSED,
             Self::Doctor => Exit::UNCHECKED,
+            Self::Stage if matches!(failure, Failure::NothingSaved { .. }) => Exit::NOTHING_SAVED,
+            Self::Stage => Exit::FAILED,
         }
     }
 }
@@ -100,6 +117,7 @@ impl Policy {
 fn is_own_failure(failure: &Failure) -> bool {
     match failure {
         Failure::Output(_) | Failure::Input(_) => true,
+        Failure::NothingSaved { .. } => false,
         Failure::Library(error) => is_the_machines(error),
         Failure::Unrecorded { source, .. } => is_the_machines(source),
     }
@@ -132,6 +150,9 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
                 "the lock's owner ends with this message; then end the run: {program} runs recover {run_id}"
             )
         }
+        Failure::NothingSaved { pipeline, .. } => {
+            format!("`{program} stage status --pipeline {pipeline}` shows what is saved")
+        }
         Failure::Library(error) => library_remedy(error, program),
     }
 }
@@ -139,7 +160,7 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
 fn library_remedy(error: &Error, program: &str) -> String {
     match error {
         Error::Io { source, .. } => io_remedy(source).into(),
-        Error::Json(_) => "give one JSON object in UTF-8; nothing was changed".into(),
+        Error::Json(_) => "give valid JSON in UTF-8; nothing was changed".into(),
         Error::Id(_) => format!(
             "`{program} runs list` shows the runs there are; a new id is 1 to 128 letters, digits, '.', '_', '-'"
         ),
@@ -148,6 +169,7 @@ fn library_remedy(error: &Error, program: &str) -> String {
         Error::Checkpoint(error) => checkpoint_remedy(error, program),
         Error::Run(error) => run_remedy(error, program),
         Error::Lock(error) => lock_remedy(error, program),
+        Error::Stage(error) => stage_remedy(error, program),
         Error::Store(error) => store_remedy(error, program),
         _ => format!("`{program} doctor` tells what is wrong with which run"),
     }
@@ -256,6 +278,38 @@ fn lock_remedy(error: &LockError, program: &str) -> String {
         LockError::WorkspaceNotUtf8 { .. } => "work in a directory whose path is UTF-8".into(),
         _ => format!("`{program} doctor` tells what is wrong with which run"),
     }
+}
+
+fn stage_remedy(error: &StageError, program: &str) -> String {
+    let words = match error {
+        StageError::Name { .. } => "a stage's name is a-z, 0-9, '_' and '-', with a letter or digit in front",
+        StageError::Pipeline { .. } => "give another --pipeline or LEGBOOK_PIPELINE",
+        StageError::TooLarge { limit } => {
+            let more = limit.saturating_mul(2);
+            return format!(
+                "nothing was changed; raise the bound: {program} db set max-artifact-bytes {more}"
+            );
+        }
+        StageError::Completed { stage, pipeline } => {
+            return format!(
+                "take another name, or drop the stage first: {program} stage invalidate {stage} --pipeline {pipeline}"
+            );
+        }
+        StageError::NoRun { pipeline } => {
+            return format!("begin one: {program} stage begin --pipeline {pipeline}");
+        }
+        StageError::Damaged { pipeline, .. } => {
+            return format!("start over: {program} stage begin --fresh --pipeline {pipeline}");
+        }
+        StageError::DigestMismatch { stage, pipeline } => {
+            return format!("make it again after: {program} stage invalidate {stage} --pipeline {pipeline}");
+        }
+        StageError::Unsafe { .. } => "nothing was changed; put the file itself there, if you trust it",
+        StageError::NoManifest { .. } => "name the directory that holds manifest.json; nothing was changed",
+        StageError::Taken { .. } => "name a directory that is not there yet",
+        _ => return format!("`{program} stage status` shows how the run stands"),
+    };
+    words.to_owned()
 }
 
 fn io_remedy(error: &io::Error) -> &'static str {

@@ -13,6 +13,7 @@ mod input;
 mod render;
 mod run;
 mod runs;
+mod stage;
 mod supervise;
 mod values;
 
@@ -57,6 +58,7 @@ enum Command {
     /// A run of many calls, and questions about runs
     #[command(subcommand)]
     Runs(runs::Command),
+    Stage(stage::Arguments),
     /// Look at the store and move its bounds
     #[command(subcommand)]
     Db(db::Command),
@@ -93,9 +95,13 @@ fn command_name(arguments: Vec<OsString>) -> Option<String> {
 /// Calls the command, and tells what it failed at.
 fn run(cli: Cli, policy: Policy) -> Exit {
     let render = Render::new(cli.json, cli.quiet);
-    let program = context::program(cli.store.as_deref());
+    let store = match &cli.command {
+        Command::Stage(arguments) => arguments.store(cli.store),
+        _ => cli.store,
+    };
+    let program = context::program(store.as_deref());
     let outcome =
-        Context::new(cli.store, render, program.clone()).and_then(|context| dispatch(&context, cli.command));
+        Context::new(store, render, program.clone()).and_then(|context| dispatch(&context, cli.command));
     outcome.unwrap_or_else(|failure| {
         render::failure(&failure.to_string(), &exit::remedy(&failure, &program));
         policy.failure(&failure)
@@ -106,6 +112,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => run::run(context, arguments),
         Command::Runs(command) => runs::run(context, command),
+        Command::Stage(arguments) => stage::run(context, arguments),
         Command::Db(command) => db::run(context, command),
         Command::Completions { shell } => {
             let mut script = Vec::new();

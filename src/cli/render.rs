@@ -39,6 +39,11 @@ impl Render {
         self.quiet
     }
 
+    /// Whether an answer that scripts read as JSON is looked at by people: on a terminal, and without `--json`.
+    pub(crate) fn for_people(self) -> bool {
+        !self.json && io::stdout().is_terminal()
+    }
+
     /// Prints what the command was asked for: the object with `--json`, else the text.
     pub(crate) fn answer(self, object: &Value, text: &str) -> Result<(), Failure> {
         if self.json { self.raw((json::line(object) + "\n").as_bytes()) } else { self.text(text) }
@@ -65,7 +70,7 @@ impl Render {
     }
 
     /// Prints text with one newline behind it; nothing where it is empty.
-    fn text(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
         let text = text.trim_end_matches('\n');
         if text.is_empty() { Ok(()) } else { self.raw(format!("{text}\n").as_bytes()) }
     }

@@ -29,6 +29,8 @@ pub enum StageError {
     Completed {
         /// Its name.
         stage: String,
+        /// Its pipeline.
+        pipeline: String,
     },
     /// The pipeline is in no run.
     #[error("pipeline {pipeline} is in no run")]
@@ -49,6 +51,8 @@ pub enum StageError {
     DigestMismatch {
         /// The stage or marker.
         stage: String,
+        /// Its pipeline.
+        pipeline: String,
     },
     /// A file of a legacy directory that is not read, because it is not what a stage script writes.
     #[error("{} is refused: {rule}", path.display())]

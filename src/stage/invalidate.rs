@@ -15,6 +15,19 @@ pub struct Invalidated {
     pub absent: Vec<StageName>,
 }
 
+impl Invalidated {
+    /// What [`invalidate`] gives where nothing at all is saved.
+    pub fn all_absent(names: &[StageName]) -> Self {
+        let mut absent = Vec::new();
+        for name in names {
+            if !absent.contains(name) {
+                absent.push(name.clone());
+            }
+        }
+        Self { invalidated: Vec::new(), absent }
+    }
+}
+
 /// Drops stages and markers, and with a completed stage everything that was completed after it, so that what stays is
 /// still a prefix. A name given twice counts once.
 ///

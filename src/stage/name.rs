@@ -51,7 +51,7 @@ impl StageName {
 
 impl fmt::Display for StageName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.pad(&self.0)
     }
 }
 
@@ -97,6 +97,6 @@ impl Default for PipelineName {
 
 impl fmt::Display for PipelineName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.pad(&self.0)
     }
 }

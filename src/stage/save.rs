@@ -65,7 +65,9 @@ fn keep(
 ) -> Result<()> {
     match (rows::kind(transaction, pipeline, name)?, kind) {
         (Some(Kind::Stage), Kind::Marker) => {
-            return Err(StageError::Completed { stage: name.to_string() }.into());
+            return Err(
+                StageError::Completed { stage: name.to_string(), pipeline: pipeline.to_string() }.into()
+            );
         }
         (Some(saved), _) if saved == kind => {
             return rows::replace(transaction, pipeline, name, kind, artifact, saved_at);
@@ -92,7 +94,9 @@ pub(super) fn bytes(
 ) -> Result<Option<Vec<u8>>> {
     let Some((sha256, bytes)) = rows::artifact(transaction, pipeline, name)? else { return Ok(None) };
     if Digest::parse(&sha256) != Some(Digest::of(&bytes)) {
-        return Err(StageError::DigestMismatch { stage: name.to_string() }.into());
+        return Err(
+            StageError::DigestMismatch { stage: name.to_string(), pipeline: pipeline.to_string() }.into()
+        );
     }
     Ok(Some(bytes))
 }
