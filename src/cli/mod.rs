@@ -28,25 +28,35 @@ use exit::{Exit, Failure, Policy};
 use render::Render;
 
 const EXAMPLES: &str = "\
-Examples:
-  legbook db info                    where the store is, and its bounds
-  legbook db set max-journal-events 4096
+Begin with:
+  legbook demo                  what becomes of a run whose process is killed
+  legbook run -- my-agent       a command as a run, from its first status to its exit code
+  legbook runs list             which runs there are, and how they stand
+  legbook runs show latest      one of them, and what to do about a dead owner
+  legbook runs events latest    its journal
+  legbook doctor                whether all of it is whole
 
-Exit codes: 0 done; 1 the machine failed it; 2 refused; 3 doctor could not check.
-Each command has a --help of its own; docs/CLI.md is the reference.";
+The store is .legbook/store.db in the nearest folder upwards; where there is none, the first command that writes makes \
+it at the git root. RUN is a run id, a run directory, or `latest`.
+
+Exit codes: 0 done; 1 the machine failed it (I/O, a busy store); 2 refused; 3 done with degraded coverage. Of doctor: \
+0 ok, 1 warn, 2 fail, 3 could not check. An error is a line `error: …` on stderr and a line `help: …` with what to do.";
+
+/// Under which heading the options that every command has are listed.
+const EVERYWHERE: &str = "Options of every command";
 
 /// Keeps the journal of agent runs in one embedded SQLite file
 #[derive(Debug, Parser)]
 #[command(name = "legbook", version, after_help = EXAMPLES, arg_required_else_help = true)]
 struct Cli {
     /// The store's file, instead of the .legbook/store.db that is found by looking upwards
-    #[arg(long, global = true, value_name = "FILE", env = "LEGBOOK_STORE", hide_env_values = true, value_parser = values::path())]
+    #[arg(long, global = true, value_name = "FILE", env = "LEGBOOK_STORE", hide_env_values = true, value_parser = values::path(), help_heading = EVERYWHERE)]
     store: Option<PathBuf>,
     /// Answer with one JSON object on one line
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
     /// Print nothing but what was asked for: no notes, no headings
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     quiet: bool,
     #[command(subcommand)]
     command: Command,

@@ -11,7 +11,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Table, presets::NOTHING};
 use legbook::clock;
-use legbook::json::{self, Object, Text, Value};
+use legbook::json::{self, Value};
 
 use super::exit::Failure;
 
@@ -121,7 +121,7 @@ fn paint(tone: Tone, text: &str) -> String {
 
 /// A JSON object with these members in this order.
 pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(members.into_iter().map(|(key, value)| (Text::from(key), value)).collect::<Object>())
+    Value::Object(json::object(members))
 }
 
 /// A JSON value, or null.

@@ -33,11 +33,11 @@ use super::values::{path, positive_seconds};
 /// Run a command as a run: lock, journal, status, exit code
 #[derive(Debug, Args)]
 #[command(after_help = "\
-CMD finds LEGBOOK_STORE, LEGBOOK_RUN and LEGBOOK_TOKEN in its environment, so that it can write to its run:
+CMD finds LEGBOOK_STORE, LEGBOOK_RUN and LEGBOOK_TOKEN in its environment and can write to its run:
   legbook run -- sh -c 'legbook runs status \"$LEGBOOK_RUN\" planning; exec my-agent'
 
-Exits as CMD did: 128+N after signal N, 124 after the timeout, 127 where CMD is not there, 126 where it can't be run.
-SIGINT and SIGTERM are passed on, and the run ends `canceled`. What CMD leaves running gets SIGTERM, after 5 s SIGKILL.
+Exits as CMD did: 128+N after signal N, 124 after the timeout, 127 where CMD is not there, 126 where it can't be run. \
+SIGINT and SIGTERM are passed on, and the run ends `canceled`. What CMD leaves running gets SIGTERM, after 5 s SIGKILL. \
 If CMD has ended the run itself (legbook runs finish), that status stays.")]
 pub(crate) struct Arguments {
     /// The new run's id [default: made of the time and chance]

@@ -15,9 +15,9 @@ use crate::cli::values::{path, seconds};
 /// Begin a run of many calls: take the workspace's lock and write `started`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The token is printed here and never again: each later write shows it, by --token or LEGBOOK_TOKEN.
-The lock is live while the process --pid is, so name the agent's long-lived host process; or give a --lease,
-which keeps the lock live without any process for so long after the last write.
+The token is printed here and never again: each later write shows it, by --token or LEGBOOK_TOKEN. \
+The lock is live while the process --pid is, so name the agent's long-lived host process; or give a --lease, which \
+keeps the lock live without any process for so long after the last write.
 
 Examples:
   legbook runs start nightly --task 'sort the inbox' --pid $$

@@ -13,7 +13,7 @@ use crate::cli::exit::{Exit, Failure};
 /// Write the last snapshot with a new status
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The words: started, planning, dispatching, result-processing, synthesizing, handoff, ok, failed, canceled, timeout,
+The words: started, planning, dispatching, result-processing, synthesizing, handoff, ok, failed, canceled, timeout, \
 dry-run, incomplete, artifact-collection.
 
 Examples:

@@ -1,0 +1,151 @@
+//! docs/CLI.md against the program: every command, every option, every field of an answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::support::Workspace;
+
+const PAGE: &str = include_str!("../../docs/CLI.md");
+
+/// The sections of the page by their headings.
+fn sections() -> BTreeMap<&'static str, String> {
+    let mut sections = BTreeMap::new();
+    let mut heading = "";
+    for line in PAGE.lines() {
+        match line.trim_start_matches('#') {
+            title if title.len() < line.len() => heading = title.trim(),
+            _ => *sections.entry(heading).or_insert_with(String::new) += &format!("{line}\n"),
+        }
+    }
+    sections
+}
+
+fn help(command: &[String]) -> String {
+    let workspace = Workspace::new();
+    let arguments = command.iter().map(String::as_str).chain(["--help"]);
+    workspace.legbook(arguments).expect(0).to_owned()
+}
+
+/// The lines of a `--help` below the heading `title`, up to an empty line.
+fn block<'text>(help: &'text str, title: &str) -> impl Iterator<Item = &'text str> {
+    let lines = help.lines().skip_while(move |line| *line != title).skip(1);
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().into_iter()
+}
+
+fn subcommands(help: &str) -> Vec<String> {
+    let names = block(help, "Commands:").filter_map(|line| line.split_whitespace().next());
+    // A command's description may go on in the next line, further to the right.
+    let commands = names.zip(block(help, "Commands:")).filter(|(_, line)| !line.starts_with("    "));
+    commands.map(|(name, _)| name.to_owned()).filter(|name| name != "help").collect()
+}
+
+/// The long options that are the command's own.
+fn options(help: &str) -> Vec<String> {
+    let words = block(help, "Options:")
+        .filter(|line| line.trim_start().starts_with('-'))
+        .flat_map(str::split_whitespace);
+    let long = words.filter(|word| word.starts_with("--")).map(|word| word.trim_end_matches(',').to_owned());
+    long.filter(|option| option != "--help" && option != "--version").collect()
+}
+
+#[test]
+fn the_reference_names_every_command_with_every_option() {
+    let sections = sections();
+    let mut left: Vec<Vec<String>> = vec![Vec::new()];
+    let mut seen = BTreeSet::new();
+    while let Some(command) = left.pop() {
+        let help = help(&command);
+        left.extend(subcommands(&help).into_iter().map(|name| [&command[..], &[name]].concat()));
+        if command.is_empty() {
+            let everywhere = &sections["Everywhere"];
+            for option in ["--store", "--json", "--quiet", "--help", "--version"] {
+                assert!(help.contains(option) && everywhere.contains(option), "{option}");
+            }
+            continue;
+        }
+        let name = format!("legbook {}", command.join(" "));
+        let section =
+            sections.get(name.as_str()).unwrap_or_else(|| panic!("docs/CLI.md has no section {name}"));
+        for option in options(&help) {
+            assert!(
+                section.contains(&format!("{option} ")) || section.contains(&format!("{option}`")),
+                "{name} {option}"
+            );
+        }
+        seen.insert(name);
+    }
+    let described: BTreeSet<_> = sections
+        .keys()
+        .filter(|title| title.starts_with("legbook "))
+        .map(|title| (*title).to_owned())
+        .collect();
+    assert_eq!(described, seen, "sections and commands");
+}
+
+/// The fields that the section's paragraph about `--json` names.
+fn fields(section: &str) -> BTreeSet<String> {
+    let about_json = |text: &&str| text.starts_with("`--json`") || text.starts_with("Prints a JSON line");
+    let paragraph = section.split("\n\n").map(str::trim_start).find(about_json).unwrap();
+    let quoted = paragraph.split('`').skip(1).step_by(2);
+    quoted.filter(|word| *word != "--json" && !word.starts_with("runs ")).map(str::to_owned).collect()
+}
+
+fn keys(value: &Value) -> BTreeSet<String> {
+    value.as_object().unwrap().keys().cloned().collect()
+}
+
+/// Requires that an answer has the fields that its section names.
+#[track_caller]
+fn check(sections: &BTreeMap<&str, String>, command: &str, answer: &Value) {
+    assert_eq!(keys(answer), fields(&sections[command]), "{command}");
+}
+
+#[test]
+fn the_reference_names_every_field_of_every_answer() {
+    let sections = sections();
+    let workspace = Workspace::new();
+    let pid = std::process::id().to_string();
+    let start = workspace.legbook(["runs", "start", "r1", "--pid", &pid, "--json"]).json();
+    check(&sections, "legbook runs start", &start);
+    let token = start["token"].as_str().unwrap();
+    let write = workspace.legbook_reading(["runs", "write", "r1", "--token", token], r#"{"a": 1}"#).json();
+    check(&sections, "legbook runs write", &write);
+    let status = workspace.legbook(["runs", "status", "r1", "planning", "--token", token]).json();
+    check(&sections, "legbook runs status", &status);
+    let lock = workspace.legbook(["runs", "lock", "r1", "--json"]).json();
+    check(&sections, "legbook runs lock", &lock);
+    for key in keys(&lock["owner"]) {
+        assert!(sections["legbook runs lock"].contains(&format!("`{key}`")), "{key}");
+    }
+    let finish = workspace.legbook(["runs", "finish", "r1", "--token", token]).json();
+    check(&sections, "legbook runs finish", &finish);
+
+    let list = workspace.legbook(["runs", "list", "--json"]).json();
+    let mut listed = keys(&list["runs"][0]);
+    let mut show = keys(&workspace.legbook(["runs", "show", "r1", "--json"]).json());
+    assert!(listed.is_subset(&show));
+    show.retain(|key| !listed.contains(key));
+    assert_eq!(show, fields(&sections["legbook runs show"]));
+    listed.insert("runs".to_owned());
+    assert_eq!(listed, fields(&sections["legbook runs list"]));
+
+    let diff = workspace.legbook(["runs", "diff", "r1", "1", "3", "--json"]).json();
+    let changes = diff["changes"].as_array().unwrap().iter().flat_map(keys);
+    assert_eq!(
+        keys(&diff).into_iter().chain(changes).collect::<BTreeSet<_>>(),
+        fields(&sections["legbook runs diff"])
+    );
+    for (command, arguments) in [
+        ("legbook runs events", &["runs", "events", "r1"][..]),
+        ("legbook runs at", &["runs", "at", "r1", "1"]),
+        ("legbook runs export", &["runs", "export", "r1"]),
+        ("legbook run", &["run", "--", "true"]),
+        ("legbook db info", &["db", "info"]),
+        ("legbook db path", &["db", "path"]),
+        ("legbook db set", &["db", "set", "max-journal-events", "600"]),
+    ] {
+        let answer = workspace.legbook(["--json"].iter().chain(arguments)).json();
+        check(&sections, command, &answer);
+    }
+}
