@@ -8,6 +8,7 @@ mod cli;
 mod cli_docs;
 mod cli_run;
 mod cli_runs;
+mod docs;
 mod event;
 mod fakes;
 mod handoff_legs;
