@@ -67,6 +67,11 @@ fn the_reference_names_every_command_with_every_option() {
         let name = format!("legbook {}", command.join(" "));
         let section =
             sections.get(name.as_str()).unwrap_or_else(|| panic!("docs/CLI.md has no section {name}"));
+        // What a group's commands have in common stands with the group.
+        let group =
+            command.len().checked_sub(1).filter(|length| *length > 0).map(|length| &command[..length]);
+        let group = group.and_then(|group| sections.get(format!("legbook {}", group.join(" ")).as_str()));
+        let section = format!("{section}{}", group.map_or("", String::as_str));
         for option in options(&help) {
             assert!(
                 section.contains(&format!("{option} ")) || section.contains(&format!("{option}`")),
@@ -136,11 +141,19 @@ fn the_reference_names_every_field_of_every_answer() {
         keys(&diff).into_iter().chain(changes).collect::<BTreeSet<_>>(),
         fields(&sections["legbook runs diff"])
     );
+    let save = workspace.legbook_reading(["stage", "save", "fetch", "--json"], "{}").json();
+    check(&sections, "legbook stage save", &save);
     for (command, arguments) in [
         ("legbook runs events", &["runs", "events", "r1"][..]),
         ("legbook runs at", &["runs", "at", "r1", "1"]),
         ("legbook runs export", &["runs", "export", "r1"]),
         ("legbook run", &["run", "--", "true"]),
+        ("legbook stage begin", &["stage", "begin"]),
+        ("legbook stage status", &["stage", "status"]),
+        ("legbook stage invalidate", &["stage", "invalidate", "fetch"]),
+        ("legbook stage export", &["stage", "export", "stages"]),
+        ("legbook stage import", &["stage", "import", "stages"]),
+        ("legbook stage done", &["stage", "done"]),
         ("legbook db info", &["db", "info"]),
         ("legbook db path", &["db", "path"]),
         ("legbook db set", &["db", "set", "max-journal-events", "600"]),
