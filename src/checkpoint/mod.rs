@@ -44,10 +44,10 @@ pub(crate) fn read_valid(tx: &Transaction<'_>, payload: &CheckpointPayload) -> R
     Ok((body, object))
 }
 
-/// The checks of [`read_valid`] on a body in hand.
+/// The checks of `read_valid` on a body in hand.
 ///
 /// # Errors
-/// As [`read_valid`], except [`CheckpointError::Missing`].
+/// As `read_valid`, except [`CheckpointError::Missing`].
 pub fn validate(payload: &CheckpointPayload, body: &[u8]) -> Result<Object, CheckpointError> {
     let sha256 = payload.sha256;
     if body.len() as u64 != payload.byte_size {

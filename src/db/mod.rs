@@ -1,9 +1,9 @@
 //! The one door to SQLite.
 //!
 //! A connection is opened here and nowhere else, so that permissions, pragmas and migrations hold for every room.
-//! Rooms get a transaction from [`Store::write`] or [`Store::read`] and own the SQL that they run in it.
+//! Rooms get a transaction from `Store::write` or `Store::read` and own the SQL that they run in it.
 //!
-//! * One write is one `BEGIN IMMEDIATE` transaction with `synchronous=FULL`: when [`Store::write`] returns, it is on
+//! * One write is one `BEGIN IMMEDIATE` transaction with `synchronous=FULL`: when `Store::write` returns, it is on
 //!   disk; when it fails or the process dies before, nothing of it is there.
 //! * One read is one deferred transaction: all that its closure sees is one state of the store.
 //! * A process has one writing connection, behind a mutex. A read uses it where it is free, so that a command of one

@@ -70,7 +70,7 @@ pub struct Started {
 ///
 /// # Errors
 /// [`RunError::Exists`] (without `resume`), [`RunError::Unknown`] (with it), [`RunError::DirectoryTaken`],
-/// [`RunError::DeadOwnerWithJournal`]; a live owner's lock; and as [`super::write`].
+/// [`RunError::DeadOwner`]; a live owner's lock; and as [`super::write`].
 pub fn start(store: &Store, request: &StartRequest) -> Result<Started> {
     let workspace = lock::workspace_of(&request.cwd)?;
     let wanted = wanted_directory(store, request)?;
