@@ -551,6 +551,12 @@ CREATE TRIGGER locks_insert BEFORE INSERT ON locks BEGIN
            OR NEW.token_sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'locks: a lease is a positive number of seconds')
         WHERE NEW.lease_seconds < 1;
+    SELECT RAISE(ABORT, 'locks: an owner has a pid')
+        WHERE NEW.pid IS NULL OR NEW.pid NOT BETWEEN 1 AND 4294967295;
+    SELECT RAISE(ABORT, 'locks: times are ISO 8601 in UTC')
+        WHERE NEW.acquired_at NOT GLOB '????-??-??T??:??:??*+00:00' OR NEW.last_write_at NOT GLOB '????-??-??T??:??:??*Z';
+    SELECT RAISE(ABORT, 'locks: a lock is claimed after it was taken')
+        WHERE coalesce(NEW.claim_id, NEW.claimed_at, NEW.claim_pid) IS NOT NULL;
 END;
 CREATE TRIGGER locks_update BEFORE UPDATE ON locks BEGIN
     SELECT RAISE(ABORT, 'locks: workspace, run, token and acquired_at of a lock never change')
@@ -558,4 +564,16 @@ CREATE TRIGGER locks_update BEFORE UPDATE ON locks BEGIN
            OR NEW.token_sha256 IS NOT OLD.token_sha256 OR NEW.acquired_at IS NOT OLD.acquired_at;
     SELECT RAISE(ABORT, 'locks: a lease is a positive number of seconds')
         WHERE NEW.lease_seconds < 1;
+    SELECT RAISE(ABORT, 'locks: an owner has a pid')
+        WHERE NEW.pid IS NULL OR NEW.pid NOT BETWEEN 1 AND 4294967295;
+    SELECT RAISE(ABORT, 'locks: times are ISO 8601 in UTC')
+        WHERE NEW.last_write_at NOT GLOB '????-??-??T??:??:??*Z' OR NEW.claimed_at NOT GLOB '????-??-??T??:??:??*Z';
+    SELECT RAISE(ABORT, 'locks: a claim has an id, a time and a pid, or there is none')
+        WHERE (NEW.claim_id IS NULL) <> (NEW.claimed_at IS NULL) OR (NEW.claim_id IS NULL) <> (NEW.claim_pid IS NULL)
+           OR NEW.claim_pid NOT BETWEEN 1 AND 4294967295;
+    SELECT RAISE(ABORT, 'locks: while a claim stands the owner does not change')
+        WHERE OLD.claim_id IS NOT NULL AND NEW.claim_id IS NOT NULL
+          AND (NEW.pid IS NOT OLD.pid OR NEW.start_time IS NOT OLD.start_time OR NEW.boot_id IS NOT OLD.boot_id
+               OR NEW.machine_id IS NOT OLD.machine_id OR NEW.host_name IS NOT OLD.host_name
+               OR NEW.pid_namespace IS NOT OLD.pid_namespace OR NEW.last_write_at IS NOT OLD.last_write_at);
 END;

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::row::Lock;
 use crate::clock::snapshot_time;
 use crate::db::Store;
-use crate::process::{self, Identity, Liveness, Presence, ProcessTable};
+use crate::process::{self, Identity, Liveness, ProcessTable};
 
 /// All that a verdict depends on beside the lock itself. One judge is one moment.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ impl<'a> Judge<'a> {
         match process::judge(identity, self.processes) {
             Liveness::Live => Verdict::Live("its process is running".to_owned()),
             Liveness::Dead => Verdict::Dead("its process has ended".to_owned()),
-            Liveness::Unknown(_) if self.owner_is_dead && !self.is_visible(identity) => {
+            Liveness::Unknown(_) if self.owner_is_dead && !process::is_visible(identity, self.processes) => {
                 Verdict::Dead("it can't be told from here, and the operator says that it is dead".to_owned())
             }
             Liveness::Unknown(why) => Verdict::Unknown(why),
@@ -67,17 +67,5 @@ impl<'a> Judge<'a> {
     /// and must never hold longer than was asked for.
     fn lease_holds(&self, lock: &Lock, end: DateTime<Utc>) -> bool {
         lock.last_write_at <= self.now && self.now < end
-    }
-
-    /// Whether a process is seen that may be the one that `identity` names: it has the pid, and no start time tells
-    /// the two apart.
-    fn is_visible(&self, identity: &Identity) -> bool {
-        match self.processes.look_up(identity.pid) {
-            Presence::Absent | Presence::Exited => false,
-            Presence::Running { start_time } => match (&identity.start_time, &start_time) {
-                (Some(theirs), Some(seen)) => theirs == seen,
-                _ => true,
-            },
-        }
     }
 }

@@ -105,7 +105,24 @@ pub(crate) fn state_in(
     Ok(match judge.owner(&lock) {
         Verdict::Live(why) => LockState::Live { lock, why },
         Verdict::Unknown(why) => LockState::Live { lock, why: format!("it may live: {why}") },
-        Verdict::Dead(why) if lock.run_id == *run_id => LockState::Stale { lock, why },
-        Verdict::Dead(why) => LockState::Foreign { lock, why },
+        Verdict::Dead(why) => {
+            let why = with_claim(why, judge, &lock);
+            if lock.run_id == *run_id {
+                LockState::Stale { lock, why }
+            } else {
+                LockState::Foreign { lock, why }
+            }
+        }
     })
+}
+
+/// `why`, and what has become of the recovery that claimed the lock, where one has.
+fn with_claim(why: String, judge: &Judge<'_>, lock: &Lock) -> String {
+    let Some(claimer) = &lock.claim else { return why };
+    let pid = claimer.identity.pid;
+    match judge.process(&claimer.identity) {
+        Verdict::Live(_) => format!("{why}; pid {pid} is recovering it"),
+        Verdict::Unknown(_) => format!("{why}; pid {pid} may be recovering it"),
+        Verdict::Dead(_) => format!("{why}; pid {pid}, which was recovering it, is dead too"),
+    }
 }

@@ -51,6 +51,12 @@ pub trait ProcessTable: Send + Sync + fmt::Debug {
 
     /// What `pid` is at this moment, in the caller's own pid namespace.
     fn look_up(&self, pid: u32) -> Presence;
+
+    /// What has `pid` in any pid namespace that can be looked into from here, the caller's own included: from a host
+    /// the processes of its containers are seen, the other way round not.
+    fn look_up_everywhere(&self, pid: u32) -> Vec<Presence> {
+        vec![self.look_up(pid)]
+    }
 }
 
 /// What a pid is at one moment.
@@ -104,6 +110,21 @@ pub fn judge(owner: &Identity, processes: &dyn ProcessTable) -> Liveness {
         (Some(_), Some(_)) => Liveness::Dead,
         _ => Liveness::Unknown("the boot that it ran under can't be compared with this one"),
     }
+}
+
+/// Whether a process can be seen here that may be `owner`: it has the pid, if perhaps in another pid namespace, and no
+/// boot and no start time tells the two apart. Asked where somebody says of an owner that it is dead and [`judge`]
+/// can't tell.
+pub fn is_visible(owner: &Identity, processes: &dyn ProcessTable) -> bool {
+    let may_be_same = |theirs: &Option<String>, seen: &Option<String>| match (theirs, seen) {
+        (Some(theirs), Some(seen)) => theirs == seen,
+        _ => true,
+    };
+    may_be_same(&owner.boot_id, &processes.current().boot_id)
+        && processes.look_up_everywhere(owner.pid).iter().any(|presence| match presence {
+            Presence::Absent | Presence::Exited => false,
+            Presence::Running { start_time } => may_be_same(&owner.start_time, start_time),
+        })
 }
 
 /// [`judge`] for an owner that ran under the present boot of this machine.

@@ -46,6 +46,20 @@ impl ProcessTable for SystemProcesses {
             Err(_) => Presence::Running { start_time: None },
         }
     }
+
+    /// Start times are the kernel's own in every pid namespace, so that a /proc of another one serves as well.
+    fn look_up_everywhere(&self, pid: u32) -> Vec<Presence> {
+        let elsewhere =
+            procfs::process::all_processes().into_iter().flatten().flatten().filter_map(|process| {
+                let pids = process.status().ok()?.nspid?;
+                let stat = process.stat().ok()?;
+                // Its pid here comes first, then one for each namespace further in.
+                let has_pid = pids.into_iter().skip(1).any(|inner| u32::try_from(inner) == Ok(pid));
+                (has_pid && !has_exited(&stat))
+                    .then(|| Presence::Running { start_time: Some(stat.starttime.to_string()) })
+            });
+        std::iter::once(self.look_up(pid)).chain(elsewhere).collect()
+    }
 }
 
 /// Whether /proc shows the caller's pid namespace. After `unshare --pid` without a new mount it shows another's, where

@@ -14,6 +14,7 @@ mod fakes;
 mod handoff_legs;
 mod handoff_text;
 mod json;
+mod lock;
 mod process;
 
 mod projection;

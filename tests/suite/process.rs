@@ -2,11 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use legbook::process::{Identity, Liveness, Presence, ProcessTable, SystemProcesses, judge};
+use legbook::process::{Identity, Liveness, Presence, ProcessTable, SystemProcesses, is_visible, judge};
+use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
@@ -205,4 +207,55 @@ fn a_pid_that_names_a_group_of_processes_is_nobody() {
 fn a_process_of_another_user_is_live() {
     let first = Identity::of(1, &SystemProcesses);
     assert_eq!(judge(&first, &SystemProcesses), Liveness::Live);
+}
+
+/// A process in a pid namespace of its own, as in a container, that has no rights beyond the test's.
+fn contained() -> Option<Child> {
+    let mut child = Command::new("unshare")
+        .args([
+            "--user",
+            "--map-root-user",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "sh",
+            "-c",
+            "echo; exec sleep 600",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    // It says when it runs; a machine that allows no such namespace ends it.
+    let mut said = [0];
+    child.stdout.take().unwrap().read_exact(&mut said).ok().map(|()| child)
+}
+
+#[test]
+fn an_owner_in_a_container_is_visible_from_its_host() {
+    let Some(child) = contained() else {
+        eprintln!("skipped: no pid namespace may be made here");
+        return;
+    };
+    let mut sleeper = Sleeper(child);
+    let inner = procfs_children(sleeper.0.id()).pop().unwrap();
+    let Presence::Running { start_time } = SystemProcesses.look_up(inner) else { panic!("it runs") };
+    // As legbook inside would have told it: the first process of its pid namespace.
+    let owner = Identity { pid: 1, start_time, pid_namespace: some("pid:[2]"), ..SystemProcesses.current() };
+    assert!(matches!(judge(&owner, &SystemProcesses), Liveness::Unknown(_)));
+    assert!(is_visible(&owner, &SystemProcesses));
+    assert!(!is_visible(&Identity { start_time: some("1"), ..owner.clone() }, &SystemProcesses));
+    assert!(!is_visible(&Identity { boot_id: some("boot-2"), ..owner.clone() }, &SystemProcesses));
+
+    // Its parent, which made the namespace, asks for its exit status and ends.
+    kill(Pid::from_raw(i32::try_from(inner).unwrap()), Signal::SIGKILL).unwrap();
+    sleeper.0.wait().unwrap();
+    assert!(!is_visible(&owner, &SystemProcesses));
+}
+
+/// The pids of a process's children.
+fn procfs_children(pid: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    text.split_whitespace().map(|child| child.parse().unwrap()).collect()
 }

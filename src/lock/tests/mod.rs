@@ -1,13 +1,17 @@
 //! The lock inside a transaction, on made-up machines and at made-up moments.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tempfile::TempDir;
+
+mod claim;
+mod own;
+mod state;
 
 use super::*;
 use crate::clock::Clock;
@@ -82,9 +86,7 @@ impl Scene {
             running: Mutex::new(HashMap::new()),
             drawn: AtomicU64::new(1),
         });
-        let options =
-            StoreOptions { clock: world.clone(), processes: world.clone(), ..StoreOptions::default() };
-        let store = Store::open(folder.path().join("store.db"), options).unwrap();
+        let store = open(&folder, &world);
         let scene = Self { folder, world, store };
         scene.start(OWNER);
         scene.start(OTHER);
@@ -92,6 +94,11 @@ impl Scene {
             scene.sql(&format!("INSERT INTO runs (run_id, created_at) VALUES ('{run}', 'now')"));
         }
         scene
+    }
+
+    /// The store once more, as another process has it.
+    fn open(&self) -> Store {
+        open(&self.folder, &self.world)
     }
 
     /// Starts a process that has `pid`: another than the one that had it before.
@@ -114,6 +121,22 @@ impl Scene {
 
     fn sql(&self, statements: &str) {
         self.store.write(|transaction| Ok(transaction.execute_batch(statements)?)).unwrap();
+    }
+
+    /// All that the table holds, as text.
+    fn rows(&self) -> Vec<String> {
+        self.store
+            .read(|transaction| {
+                let mut statement = transaction.prepare(include_str!("dump.sql"))?;
+                let rows = statement.query_map([], |row| row.get(0))?;
+                Ok(rows.collect::<std::result::Result<_, _>>()?)
+            })
+            .unwrap()
+    }
+
+    /// Writes to the table what its triggers refuse.
+    fn damage(&self, change: &str) {
+        self.sql(&format!("DROP TRIGGER IF EXISTS locks_update; UPDATE locks SET {change}"));
     }
 
     fn judge(&self) -> Judge<'_> {
@@ -157,6 +180,22 @@ impl Scene {
             .unwrap();
     }
 
+    fn release(&self, run: &str, token: &OwnerToken) -> Result<()> {
+        self.store.write(|transaction| {
+            let held = hold(transaction, &id(run), Some(token))?;
+            release(transaction, held)
+        })
+    }
+
+    fn stands(&self, claim: &Claim) -> bool {
+        self.store.write(|transaction| claim_stands(transaction, claim)).unwrap()
+    }
+
+    /// The owner of run one's lock.
+    fn owner(&self) -> Identity {
+        self.state("/w", "one").lock().unwrap().owner.clone()
+    }
+
     fn claim(&self, run: &str, pid: u32) -> Result<Claim> {
         self.claim_by(&self.judge(), run, pid)
     }
@@ -166,9 +205,19 @@ impl Scene {
         self.store.write(|transaction| claim(transaction, &*self.world, judge, &id(run), &claimer))
     }
 
+    /// The word of the state of `run`'s lock in `/w`.
+    fn word(&self, run: &str) -> &'static str {
+        self.state("/w", run).word()
+    }
+
     fn state(&self, workspace: &str, run: &str) -> LockState {
         state(&self.store, Some(Path::new(workspace)), &id(run)).unwrap()
     }
+}
+
+fn open(folder: &TempDir, world: &Arc<World>) -> Store {
+    let options = StoreOptions { clock: world.clone(), processes: world.clone(), ..StoreOptions::default() };
+    Store::open(folder.path().join("store.db"), options).unwrap()
 }
 
 fn id(run: &str) -> RunId {
@@ -180,34 +229,4 @@ fn refused<T: std::fmt::Debug>(answer: Result<T>) -> LockError {
         Err(Error::Lock(error)) => error,
         other => panic!("no refusal of the lock: {other:?}"),
     }
-}
-
-const HOUR: Duration = Duration::from_secs(3600);
-
-#[test]
-fn a_lock_is_taken_written_under_claimed_and_let_go() {
-    let scene = Scene::new();
-    let token = scene.token("/w", "one", OWNER);
-    scene.write("one", &token, OTHER);
-    assert_eq!(scene.state("/w", "one").word(), "live");
-    scene.kill(OWNER);
-    scene.write("one", &token, OTHER);
-    assert_eq!(scene.state("/w", "one").lock().unwrap().owner.pid, OTHER);
-    scene.kill(OTHER);
-    scene.start(3);
-    let claim = scene.claim("one", 3).unwrap();
-    assert!(scene.store.write(|tx| claim_stands(tx, &claim)).unwrap());
-    assert!(scene.store.write(|tx| unclaim(tx, &claim)).unwrap());
-    let claim = scene.claim("one", 3).unwrap();
-    assert!(scene.store.write(|tx| remove_claimed(tx, &claim)).unwrap());
-    let token = scene.token("/w", "one", 3);
-    let _ = (HOUR, PathBuf::new(), scene.folder.path());
-    scene
-        .store
-        .write(|tx| {
-            let held = hold(tx, &id("one"), Some(&token))?;
-            release(tx, held)
-        })
-        .unwrap();
-    assert_eq!(scene.state("/w", "one").word(), "absent");
 }
