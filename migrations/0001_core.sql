@@ -553,9 +553,10 @@ CREATE TRIGGER locks_insert BEFORE INSERT ON locks BEGIN
         WHERE NEW.lease_seconds < 1;
     SELECT RAISE(ABORT, 'locks: an owner has a pid')
         WHERE NEW.pid IS NULL OR NEW.pid NOT BETWEEN 1 AND 4294967295;
-    SELECT RAISE(ABORT, 'locks: times are ISO 8601 in UTC')
-        WHERE NEW.acquired_at NOT GLOB '????-??-??T??:??:??*+00:00' OR NEW.last_write_at NOT GLOB '????-??-??T??:??:??*Z';
-    SELECT RAISE(ABORT, 'locks: a lock is claimed after it was taken')
+    SELECT RAISE(ABORT, 'locks: a time is ISO 8601')
+        WHERE NEW.acquired_at NOT GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'
+           OR NEW.last_write_at NOT GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*';
+    SELECT RAISE(ABORT, 'locks: a new lock has no claim')
         WHERE coalesce(NEW.claim_id, NEW.claimed_at, NEW.claim_pid) IS NOT NULL;
 END;
 CREATE TRIGGER locks_update BEFORE UPDATE ON locks BEGIN
@@ -566,8 +567,9 @@ CREATE TRIGGER locks_update BEFORE UPDATE ON locks BEGIN
         WHERE NEW.lease_seconds < 1;
     SELECT RAISE(ABORT, 'locks: an owner has a pid')
         WHERE NEW.pid IS NULL OR NEW.pid NOT BETWEEN 1 AND 4294967295;
-    SELECT RAISE(ABORT, 'locks: times are ISO 8601 in UTC')
-        WHERE NEW.last_write_at NOT GLOB '????-??-??T??:??:??*Z' OR NEW.claimed_at NOT GLOB '????-??-??T??:??:??*Z';
+    SELECT RAISE(ABORT, 'locks: a time is ISO 8601')
+        WHERE NEW.last_write_at NOT GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'
+           OR NEW.claimed_at NOT GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*';
     SELECT RAISE(ABORT, 'locks: a claim has an id, a time and a pid, or there is none')
         WHERE (NEW.claim_id IS NULL) <> (NEW.claimed_at IS NULL) OR (NEW.claim_id IS NULL) <> (NEW.claim_pid IS NULL)
            OR NEW.claim_pid NOT BETWEEN 1 AND 4294967295;

@@ -70,7 +70,10 @@ pub(super) fn allowed(seed: &Seed) -> Vec<String> {
         "UPDATE runs SET journaled_at = '2026-03-04T05:06:07.000000Z' WHERE run_id = 'run-2'".to_owned(),
         "UPDATE settings SET value = 10000000 WHERE key = 'max-journal-events'".to_owned(),
         "UPDATE settings SET value = 12 WHERE key = 'max-journal-events'".to_owned(),
-        "UPDATE locks SET pid = 1, lease_seconds = 60, claim_id = 'c'; DELETE FROM locks".to_owned(),
+        format!("UPDATE locks SET pid = 1, lease_seconds = 60; {CLAIM}; DELETE FROM locks"),
+        format!(
+            "{CLAIM}; {CLAIM}; UPDATE locks SET claim_id = NULL, claimed_at = NULL, claim_pid = NULL, pid = 9"
+        ),
         format!("{}; {}", receipt("run-2", "0"), receipt("run-2", "0")),
         receipt("run-1", "2"),
         // A removal, in its order.
@@ -106,6 +109,10 @@ pub(super) fn receipt(run_id: &str, after_sequence: &str) -> String {
          VALUES ('{run_id}', {after_sequence}, '', printf('%064d', 1), 2, x'7b7d')"
     )
 }
+
+/// Claims the seed's lock.
+pub(super) const CLAIM: &str =
+    "UPDATE locks SET claim_id = 'c', claimed_at = '2026-03-04T05:06:08.000000Z', claim_pid = 4243";
 
 pub(super) fn lock(workspace: &str, run_id: &str, token_sha256: &str, lease_seconds: &str) -> String {
     format!(

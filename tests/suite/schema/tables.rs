@@ -1,6 +1,6 @@
 //! Attacks on every table but events: each row's identity, sizes and digests, and what is closed or never changes.
 
-use super::attacks::{Attack, lock, receipt};
+use super::attacks::{Attack, CLAIM, lock, receipt};
 use super::{LARGE, Seed};
 
 /// Rules whose statements need nothing of the seed but its names.
@@ -148,6 +148,22 @@ pub(super) fn plain() -> Vec<Attack> {
             "UPDATE locks SET lease_seconds = 0",
             "UPDATE locks SET lease_seconds = -9223372036854775808",
         ]),
+        ("locks_update", "locks: an owner has a pid", &[
+            "UPDATE locks SET pid = NULL",
+            "UPDATE locks SET pid = 0",
+            "UPDATE locks SET pid = 4294967296",
+        ]),
+        ("locks_update", "locks: a time is ISO 8601", &[
+            "UPDATE locks SET last_write_at = 'now'",
+            "UPDATE locks SET claim_id = 'c', claimed_at = 'now', claim_pid = 1",
+        ]),
+        ("locks_update", "locks: a claim has an id, a time and a pid, or there is none", &[
+            "UPDATE locks SET claim_id = 'c'",
+            "UPDATE locks SET claimed_at = '2026-03-04T05:06:07.000000Z'",
+            "UPDATE locks SET claim_pid = 1",
+            "UPDATE locks SET claim_id = 'c', claimed_at = '2026-03-04T05:06:07.000000Z'",
+            "UPDATE locks SET claim_id = 'c', claimed_at = '2026-03-04T05:06:07.000000Z', claim_pid = 0",
+        ]),
     ];
     let mut attacks = Vec::new();
     for (trigger, rule, statements) in table {
@@ -211,6 +227,33 @@ pub(super) fn plain() -> Vec<Attack> {
         ),
     ] {
         attacks.push(Attack { trigger, rule, sql });
+    }
+    let lock = |columns: &str, values: &str| {
+        format!(
+            "INSERT OR REPLACE INTO locks (workspace, run_id, token_sha256, {columns})
+             VALUES ('/x', 'run-2', printf('%064d', 1), {values})"
+        )
+    };
+    let (times, time) = ("acquired_at, last_write_at", "'2026-03-04T05:06:07+00:00'");
+    for pid in ["NULL", "0", "-1", "4294967296"] {
+        let sql = lock(&format!("{times}, pid"), &format!("{time}, {time}, {pid}"));
+        attacks.push(Attack { trigger: "locks_insert", rule: "locks: an owner has a pid", sql });
+    }
+    for (acquired_at, last_write_at) in [("''", time), (time, "'now'"), (time, "'2026-03-04'")] {
+        let sql = lock(&format!("{times}, pid"), &format!("{acquired_at}, {last_write_at}, 1"));
+        attacks.push(Attack { trigger: "locks_insert", rule: "locks: a time is ISO 8601", sql });
+    }
+    for claim in ["claim_id", "claimed_at", "claim_pid"] {
+        let sql = lock(&format!("{times}, pid, {claim}"), &format!("{time}, {time}, 1, 1"));
+        attacks.push(Attack { trigger: "locks_insert", rule: "locks: a new lock has no claim", sql });
+    }
+    for column in
+        ["pid", "start_time", "boot_id", "machine_id", "host_name", "pid_namespace", "last_write_at"]
+    {
+        let value = if column == "last_write_at" { time } else { "9" };
+        let rule = "locks: while a claim stands the owner does not change";
+        let sql = format!("{CLAIM}; UPDATE locks SET {column} = {value}");
+        attacks.push(Attack { trigger: "locks_update", rule, sql });
     }
     for number in ["9223372036854775807", "5", "0", "-1"] {
         let rule = "recoveries: recovery_number must be one more than the highest";
