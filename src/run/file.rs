@@ -87,7 +87,15 @@ pub fn read(run_dir: &Path) -> Result<OnDisk> {
 #[derive(Debug)]
 pub(crate) struct ExportLock {
     run_dir: PathBuf,
-    _file: File,
+    file: File,
+}
+
+impl Drop for ExportLock {
+    /// Closing the file would do, were it not for a child process that another thread is just starting: until it runs
+    /// its program it holds the open file too, and the lock with it.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl ExportLock {
@@ -107,7 +115,7 @@ impl ExportLock {
             .map_err(Error::io("open the export lock", &path))?;
         for _ in 0..LOCK_TRIES {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { run_dir: run_dir.to_path_buf(), _file: file }),
+                Ok(()) => return Ok(Self { run_dir: run_dir.to_path_buf(), file }),
                 Err(TryLockError::WouldBlock) => clock.sleep(LOCK_PAUSE),
                 Err(TryLockError::Error(error)) => return Err(Error::io("lock", path)(error)),
             }
