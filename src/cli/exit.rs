@@ -4,13 +4,19 @@
 //! here. Each group of commands has a [`Policy`]. A remedy is a sentence, with a command that runs as typed where
 //! there is one.
 
+mod handoff;
+
 use std::io;
 use std::process::ExitCode;
 
 use legbook::Error;
-use legbook::error::{CheckpointError, JournalError, LockError, RunError, StageError, StoreError};
+use legbook::error::{
+    CheckpointError, HandoffError, JournalError, LockError, RunError, StageError, StoreError,
+};
 use legbook::id::RunId;
 use legbook::stage::{PipelineName, StageName};
+
+pub(crate) use handoff::LegCall;
 
 /// How a command ended, as the number that the shell sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +33,8 @@ impl Exit {
     pub(crate) const NOTHING_SAVED: Self = Self(2);
     /// Doctor: could not check.
     pub(crate) const UNCHECKED: Self = Self(3);
+    /// Done, with degraded coverage under strict.
+    pub(crate) const DEGRADED: Self = Self(3);
 
     /// The exit code of a child, passed on.
     pub(crate) const fn passed_on(code: u8) -> Self {
@@ -69,6 +77,26 @@ pub(crate) enum Failure {
         #[source]
         source: Box<Error>,
     },
+    /// A leg of the handoff failed.
+    #[error("{source}")]
+    Leg {
+        /// Why.
+        source: Error,
+        /// How the legs of its round are typed.
+        call: Box<LegCall>,
+    },
+    /// A leg of the handoff is done, and its output is out, but coverage is degraded and the call is strict.
+    #[error("done, with degraded coverage: {sources}")]
+    Degraded {
+        /// The sources that did not answer in full, each with its state.
+        sources: String,
+    },
+}
+
+impl From<HandoffError> for Failure {
+    fn from(error: HandoffError) -> Self {
+        Self::Library(error.into())
+    }
 }
 
 /// Which exit codes a group of commands gives for failures.
@@ -104,6 +132,7 @@ impl Policy {
     /// The exit code of a failure.
     pub(crate) fn failure(self, failure: &Failure) -> Exit {
         match self {
+            _ if matches!(failure, Failure::Degraded { .. }) => Exit::DEGRADED,
             Self::General if is_own_failure(failure) => Exit::FAILED,
             Self::General => Exit::REFUSED,
             Self::Doctor => Exit::UNCHECKED,
@@ -120,6 +149,8 @@ fn is_own_failure(failure: &Failure) -> bool {
         Failure::NothingSaved { .. } => false,
         Failure::Library(error) => is_the_machines(error),
         Failure::Unrecorded { source, .. } => is_the_machines(source),
+        Failure::Leg { source, .. } => is_the_machines(source),
+        Failure::Degraded { .. } => false,
     }
 }
 
@@ -154,6 +185,14 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
             format!("`{program} stage status --pipeline {pipeline}` shows what is saved")
         }
         Failure::Library(error) => library_remedy(error, program),
+        Failure::Leg { source: Error::Handoff(error), call } => handoff::remedy(error, call),
+        Failure::Leg { source: Error::Store(StoreError::Absent { .. }), call } => {
+            format!("begin a round, which makes it: {}", call.command("nominate"))
+        }
+        Failure::Leg { source, .. } => library_remedy(source, program),
+        Failure::Degraded { .. } => {
+            "the output is whole; sweep again once these sources answer, or call without --strict".into()
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 mod context;
 mod db;
 mod exit;
+mod handoff;
 mod input;
 mod render;
 mod run;
@@ -68,6 +69,8 @@ enum Command {
     /// A run of many calls, and questions about runs
     #[command(subcommand)]
     Runs(runs::Command),
+    /// The protocol of three legs between which a host judges
+    Handoff(handoff::Arguments),
     Stage(stage::Arguments),
     /// Look at the store and move its bounds
     #[command(subcommand)]
@@ -122,6 +125,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => run::run(context, arguments),
         Command::Runs(command) => runs::run(context, command),
+        Command::Handoff(arguments) => handoff::run(context, arguments),
         Command::Stage(arguments) => stage::run(context, arguments),
         Command::Db(command) => db::run(context, command),
         Command::Completions { shell } => {

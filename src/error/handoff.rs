@@ -235,6 +235,9 @@ impl fmt::Display for HandoffFile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileFault {
+    /// The file, or the standard input, can't be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(std::io::ErrorKind),
     /// No JSON that may be read: not UTF-8, no value, a key twice.
     #[error(transparent)]
     Json(#[from] JsonError),

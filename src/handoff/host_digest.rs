@@ -34,6 +34,7 @@ pub struct Cover<'a> {
 pub fn host_digest(cover: &Cover<'_>, nominations: &[Nomination]) -> String {
     let Cover { head, bundle_id, store, expires_at, nonce } = cover;
     let domain = if head.domain.is_empty() { "global" } else { &head.domain };
+    let typed = shlex::try_quote(store).unwrap_or_else(|_| "FILE".into());
     let [noun, verb] =
         if nominations.len() == 1 { ["nomination", "awaits"] } else { ["nominations", "await"] };
     let mut digest = format!(
@@ -42,7 +43,7 @@ pub fn host_digest(cover: &Cover<'_>, nominations: &[Nomination]) -> String {
          bundle_id: {bundle_id}\n\
          store: {store}\n\
          expires: {expires_at}\n\
-         This digest is only a pointer: `legbook handoff show {bundle_id}` has the evidence.\n",
+         This digest is only a pointer; the evidence: legbook --store {typed} handoff show {bundle_id}\n",
         nominations.len(),
         head.from_date,
         head.to_date,

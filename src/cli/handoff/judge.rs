@@ -1,0 +1,38 @@
+//! `legbook handoff judge`: leg 2a.
+
+use clap::Args;
+use legbook::error::{HandoffFile, Record};
+use legbook::handoff::JudgeLeg;
+
+use super::{MockArgument, Place, read};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::input::Input;
+
+/// Leg 2a: store the host's judgments, and print the judged pool for the engine
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file: {\"bundle_id\": …, \"judgments\": [{\"id\", \"name\"?, \"junk\"?, \"worthiness\"?}]}
+A new judge supersedes the pending report.
+
+Example:
+  legbook handoff judge judgments.json | engine --resume")]
+pub(super) struct Arguments {
+    /// The judgments file, or - for stdin
+    #[arg(value_name = "FILE")]
+    input: Input,
+    #[command(flatten)]
+    mock: MockArgument,
+}
+
+pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Failure> {
+    let mock = arguments.mock.mock;
+    place.leg(mock, || {
+        place.check_mock(mock)?;
+        let store = place.open_for(Record::Bundle)?;
+        let leg = JudgeLeg::begin(&store, mock)?;
+        let judged = leg.finish(&read(&arguments.input, HandoffFile::Judgments)?)?;
+        place.warn(&judged.warnings);
+        place.print(&judged.answer)?;
+        place.end(&judged.source_status)
+    })
+}

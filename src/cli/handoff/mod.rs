@@ -1,0 +1,188 @@
+//! `legbook handoff`: the three legs between which a host judges, and questions about rounds. A file a verb.
+
+mod finalize;
+mod import;
+mod judge;
+mod nominate;
+mod queue;
+mod report;
+mod show;
+mod status;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use legbook::Error;
+use legbook::db::{Store, StoreOptions};
+use legbook::error::{FileFault, HandoffError, HandoffFile, Record, StoreError};
+use legbook::handoff::coverage::{degraded, is_strict};
+use legbook::json::Raw;
+
+use super::context::Context;
+use super::exit::{Exit, Failure, LegCall};
+use super::input::Input;
+use super::values;
+
+/// The store's file in a save dir.
+const SAVED: &str = "legbook.db";
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Keep all of this round in DIR/legbook.db, and look nowhere else; give it to every leg of the round
+    #[arg(long, global = true, value_name = "DIR", value_parser = values::path())]
+    save_dir: Option<PathBuf>,
+    /// Exit 3 where a source of the sweep did not answer in full [env: LEGBOOK_STRICT_EXIT=1]
+    #[arg(long, global = true)]
+    strict: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Nominate(nominate::Arguments),
+    Judge(judge::Arguments),
+    Report(report::Arguments),
+    Finalize(finalize::Arguments),
+    /// Show which round is current, what it awaits, and the next command
+    Status,
+    Show(show::Arguments),
+    Import(import::Arguments),
+    Queue(queue::Arguments),
+}
+
+pub(crate) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failure> {
+    let place = Place {
+        context,
+        save_dir: arguments.save_dir,
+        strict: arguments.strict
+            || std::env::var("LEGBOOK_STRICT_EXIT").is_ok_and(|setting| is_strict(&setting)),
+    };
+    match arguments.command {
+        Command::Nominate(arguments) => nominate::run(&place, &arguments),
+        Command::Judge(arguments) => judge::run(&place, &arguments),
+        Command::Report(arguments) => report::run(&place, &arguments),
+        Command::Finalize(arguments) => finalize::run(&place, &arguments),
+        Command::Status => status::run(&place),
+        Command::Show(arguments) => show::run(&place, &arguments),
+        Command::Import(arguments) => import::run(&place, &arguments),
+        Command::Queue(arguments) => queue::run(&place, &arguments),
+    }
+}
+
+/// That a leg works on fixtures.
+#[derive(Debug, Clone, Copy, Args)]
+struct MockArgument {
+    /// This round is made from fixtures; needs --save-dir, must be the same on every leg, never writes the queue
+    #[arg(long)]
+    mock: bool,
+}
+
+/// Where a call of the handoff works, and how.
+struct Place<'a> {
+    context: &'a Context,
+    save_dir: Option<PathBuf>,
+    strict: bool,
+}
+
+impl Place<'_> {
+    /// The store's file.
+    fn path(&self) -> Result<PathBuf, Failure> {
+        match &self.save_dir {
+            Some(folder) => Ok(self.context.cwd().join(folder).join(SAVED)),
+            None => Ok(self.context.location()?.path),
+        }
+    }
+
+    /// Opens the store, making it where there is none.
+    fn open_or_make(&self) -> Result<Store, Failure> {
+        match &self.save_dir {
+            Some(_) => Ok(Store::open(self.path()?, StoreOptions::default())?),
+            None => self.context.open_or_make(),
+        }
+    }
+
+    /// Opens the store; an absent one is refused.
+    fn open(&self) -> Result<Store, Failure> {
+        match &self.save_dir {
+            Some(_) => Ok(Store::open_existing(self.path()?, StoreOptions::default())?),
+            None => self.context.open(),
+        }
+    }
+
+    /// Opens the store; none where there is none.
+    fn open_if_there(&self) -> Result<Option<Store>, Failure> {
+        match self.open() {
+            Err(Failure::Library(Error::Store(StoreError::Absent { .. }))) => Ok(None),
+            store => store.map(Some),
+        }
+    }
+
+    /// Opens the store for a leg that needs `record`, which an absent store does not have.
+    fn open_for(&self, record: Record) -> Result<Store, Failure> {
+        self.open_if_there()?.ok_or_else(|| HandoffError::Missing { record }.into())
+    }
+
+    /// Refuses a mock leg in the default store.
+    fn check_mock(&self, mock: bool) -> Result<(), Failure> {
+        if mock && self.save_dir.is_none() {
+            return Err(HandoffError::MockNeedsSaveDir.into());
+        }
+        Ok(())
+    }
+
+    /// Runs a leg; a failure of it is told with the remedy for this place.
+    fn leg(&self, mock: bool, work: impl FnOnce() -> Result<Exit, Failure>) -> Result<Exit, Failure> {
+        work().map_err(|failure| match failure {
+            Failure::Library(source) => Failure::Leg { source, call: Box::new(self.call(mock)) },
+            other => other,
+        })
+    }
+
+    /// How a leg of this round is typed.
+    fn call(&self, mock: bool) -> LegCall {
+        LegCall {
+            program: self.context.program().to_owned(),
+            save_dir: self.save_dir.clone(),
+            mock,
+            store: self.path().unwrap_or_default(),
+        }
+    }
+
+    /// Tells what was skipped or overruled.
+    fn warn(&self, warnings: &[String]) {
+        for warning in warnings {
+            self.context.render.note(&format!("warning: {warning}"));
+        }
+    }
+
+    /// Prints tokens: on one line with `--json`, else indented.
+    fn print(&self, tokens: &Raw) -> Result<(), Failure> {
+        let text = if self.context.render.json() { tokens.value().line() } else { tokens.value().indented() };
+        self.context.render.raw((text + "\n").as_bytes())
+    }
+
+    /// How a leg ends whose output is out: the same for all legs.
+    fn end(&self, source_status: &Raw) -> Result<Exit, Failure> {
+        let degraded = degraded(source_status);
+        if !self.strict || degraded.is_empty() {
+            return Ok(Exit::DONE);
+        }
+        let sources = degraded.iter().map(|outcome| match outcome.state.as_str() {
+            "" => format!("{} (no state)", outcome.source),
+            state => format!("{} ({state})", outcome.source),
+        });
+        Err(Failure::Degraded { sources: sources.collect::<Vec<_>>().join(", ") })
+    }
+}
+
+/// Reads a file of the protocol. One that can't be read is refused like one that can't be used.
+fn read(input: &Input, file: HandoffFile) -> Result<Vec<u8>, Failure> {
+    input.read().map_err(|failure| {
+        let kind = match failure {
+            Failure::Library(Error::Io { source, .. }) | Failure::Input(source) => source.kind(),
+            other => return other,
+        };
+        HandoffError::File { file, fault: FileFault::Unreadable(kind) }.into()
+    })
+}
