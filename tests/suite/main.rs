@@ -11,6 +11,7 @@ mod cli_runs;
 mod docs;
 mod event;
 mod fakes;
+mod handoff_cli;
 mod handoff_legs;
 mod handoff_text;
 mod json;
