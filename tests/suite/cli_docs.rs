@@ -162,3 +162,40 @@ fn the_reference_names_every_field_of_every_answer() {
         check(&sections, command, &answer);
     }
 }
+
+#[test]
+fn the_reference_names_every_field_of_the_handoffs_answers() {
+    let sections = sections();
+    let workspace = Workspace::new();
+    let pool = r#"{"domain": "", "tier": "deep", "from_date": "2026-11-01", "to_date": "2026-11-30",
+        "context": {"enrichment_source_boundary": null, "requested_sources": null, "lookback_days": 30},
+        "source_status": {}, "warnings": ["one"], "nominations": [{"cluster_id": "c", "heuristic_name": "A",
+        "heuristic_junk": false, "nomination": {"name": "a", "items": []}}]}"#;
+    let leg = |arguments: &[&str], input: &str| {
+        workspace.legbook_reading(["--json", "handoff"].iter().chain(arguments), input).json()
+    };
+    let nominate = leg(&["nominate"], pool);
+    check(&sections, "legbook handoff nominate", &nominate);
+    let bundle_id = nominate["bundle_id"].as_str().unwrap();
+    let judgments = format!(r#"{{"bundle_id": "{bundle_id}", "judgments": [{{"id": "n1"}}]}}"#);
+    let judge = leg(&["judge", "-"], &judgments);
+    check(&sections, "legbook handoff judge", &judge);
+    for key in keys(&judge["nominations"][0]) {
+        assert!(sections["legbook handoff judge"].contains(&format!("`{key}`")), "{key}");
+    }
+    let report = format!(
+        r#"{{"bundle_id": "{bundle_id}", "report": {{"topics": [{{"name": "A"}}]}}, "angle_inputs": {{"n1": {{}}}}}}"#
+    );
+    check(&sections, "legbook handoff report", &leg(&["report", "-"], &report));
+    check(&sections, "legbook handoff status", &leg(&["status"], ""));
+    check(&sections, "legbook handoff finalize", &leg(&["finalize"], ""));
+    check(&sections, "legbook handoff show", &leg(&["show", bundle_id], ""));
+    let queue = leg(&["queue"], "");
+    check(&sections, "legbook handoff queue", &queue);
+    let cover = leg(&["queue", "cover", "A"], "");
+    check(&sections, "legbook handoff queue cover", &cover);
+    assert_eq!(keys(&queue["topics"][0]), keys(&cover));
+    let legacy = workspace.legbook(["handoff", "show", bundle_id, "--legacy"]);
+    let other = legacy.expect(0).replace(bundle_id, "other");
+    check(&sections, "legbook handoff import", &leg(&["import", "-"], &other));
+}

@@ -5,7 +5,7 @@ use legbook::error::{HandoffFile, Record};
 use legbook::handoff::FinalizeLeg;
 use legbook::json::Raw;
 
-use super::{MockArgument, Place, read};
+use super::{LegArguments, Place, read};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::input::Input;
 
@@ -22,11 +22,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     angles: Option<Input>,
     #[command(flatten)]
-    mock: MockArgument,
+    leg: LegArguments,
 }
 
 pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Failure> {
-    let mock = arguments.mock.mock;
+    let mock = arguments.leg.mock;
     place.leg(mock, || {
         place.check_mock(mock)?;
         let store = place.open_for(Record::PendingReport)?;
@@ -35,6 +35,6 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
         let finalized = leg.finish(angles.as_deref())?;
         place.warn(&finalized.warnings);
         place.print(&Raw::from(&finalized.answer))?;
-        place.end(&finalized.source_status)
+        place.end(arguments.leg, &finalized.source_status)
     })
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use legbook::error::{HandoffFile, Record};
 use legbook::handoff::JudgeLeg;
 
-use super::{MockArgument, Place, read};
+use super::{LegArguments, Place, read};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::input::Input;
 
@@ -21,11 +21,11 @@ pub(super) struct Arguments {
     #[arg(value_name = "FILE")]
     input: Input,
     #[command(flatten)]
-    mock: MockArgument,
+    leg: LegArguments,
 }
 
 pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Failure> {
-    let mock = arguments.mock.mock;
+    let mock = arguments.leg.mock;
     place.leg(mock, || {
         place.check_mock(mock)?;
         let store = place.open_for(Record::Bundle)?;
@@ -33,6 +33,6 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
         let judged = leg.finish(&read(&arguments.input, HandoffFile::Judgments)?)?;
         place.warn(&judged.warnings);
         place.print(&judged.answer)?;
-        place.end(&judged.source_status)
+        place.end(arguments.leg, &judged.source_status)
     })
 }

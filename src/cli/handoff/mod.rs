@@ -31,9 +31,6 @@ pub(crate) struct Arguments {
     /// Keep all of this round in DIR/legbook.db, and look nowhere else; give it to every leg of the round
     #[arg(long, global = true, value_name = "DIR", value_parser = values::path())]
     save_dir: Option<PathBuf>,
-    /// Exit 3 where a source of the sweep did not answer in full [env: LEGBOOK_STRICT_EXIT=1]
-    #[arg(long, global = true)]
-    strict: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -52,12 +49,7 @@ enum Command {
 }
 
 pub(crate) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failure> {
-    let place = Place {
-        context,
-        save_dir: arguments.save_dir,
-        strict: arguments.strict
-            || std::env::var("LEGBOOK_STRICT_EXIT").is_ok_and(|setting| is_strict(&setting)),
-    };
+    let place = Place { context, save_dir: arguments.save_dir };
     match arguments.command {
         Command::Nominate(arguments) => nominate::run(&place, &arguments),
         Command::Judge(arguments) => judge::run(&place, &arguments),
@@ -70,19 +62,28 @@ pub(crate) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
     }
 }
 
-/// That a leg works on fixtures.
+/// What every leg may be given.
 #[derive(Debug, Clone, Copy, Args)]
-struct MockArgument {
+struct LegArguments {
     /// This round is made from fixtures; needs --save-dir, must be the same on every leg, never writes the queue
     #[arg(long)]
     mock: bool,
+    /// Exit 3 where a source of the sweep did not answer in full [env: LEGBOOK_STRICT_EXIT=1]
+    #[arg(long)]
+    strict: bool,
+}
+
+impl LegArguments {
+    /// Whether degraded coverage is to show in the exit code.
+    fn is_strict(self) -> bool {
+        self.strict || std::env::var("LEGBOOK_STRICT_EXIT").is_ok_and(|setting| is_strict(&setting))
+    }
 }
 
 /// Where a call of the handoff works, and how.
 struct Place<'a> {
     context: &'a Context,
     save_dir: Option<PathBuf>,
-    strict: bool,
 }
 
 impl Place<'_> {
@@ -163,9 +164,9 @@ impl Place<'_> {
     }
 
     /// How a leg ends whose output is out: the same for all legs.
-    fn end(&self, source_status: &Raw) -> Result<Exit, Failure> {
+    fn end(&self, leg: LegArguments, source_status: &Raw) -> Result<Exit, Failure> {
         let degraded = degraded(source_status);
-        if !self.strict || degraded.is_empty() {
+        if !leg.is_strict() || degraded.is_empty() {
             return Ok(Exit::DONE);
         }
         let sources = degraded.iter().map(|outcome| match outcome.state.as_str() {

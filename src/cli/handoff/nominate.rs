@@ -6,7 +6,7 @@ use legbook::error::{HandoffFile, Record};
 use legbook::handoff::{self, Nominated, Pool, not_stored};
 use legbook::json::Value;
 
-use super::{MockArgument, Place, read};
+use super::{LegArguments, Place, read};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::input::Input;
 use crate::cli::render::object;
@@ -23,11 +23,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "D")]
     domain: Option<String>,
     #[command(flatten)]
-    mock: MockArgument,
+    leg: LegArguments,
 }
 
 pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Failure> {
-    let mock = arguments.mock.mock;
+    let mock = arguments.leg.mock;
     place.leg(mock, || {
         place.check_mock(mock)?;
         let bytes = read(&Input::Stdin, HandoffFile::Pool)?;
@@ -36,7 +36,7 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
             Some(nominated) => print(place, &nominated, mock)?,
             None => print_nothing(place)?,
         }
-        place.end(&pool.head.source_status)
+        place.end(arguments.leg, &pool.head.source_status)
     })
 }
 

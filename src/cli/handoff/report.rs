@@ -6,7 +6,7 @@ use legbook::error::{HandoffFile, Record};
 use legbook::handoff::{ReportLeg, Reported};
 use legbook::json::{Raw, Value};
 
-use super::{MockArgument, Place, read};
+use super::{LegArguments, Place, read};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::input::Input;
 
@@ -26,11 +26,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "BUNDLE_ID")]
     nothing_solid: Option<String>,
     #[command(flatten)]
-    mock: MockArgument,
+    leg: LegArguments,
 }
 
 pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Failure> {
-    let mock = arguments.mock.mock;
+    let mock = arguments.leg.mock;
     place.leg(mock, || {
         place.check_mock(mock)?;
         let store = place.open_for(Record::Bundle)?;
@@ -43,7 +43,7 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
             }
         };
         print(place, &reported, mock)?;
-        place.end(&reported.source_status)
+        place.end(arguments.leg, &reported.source_status)
     })
 }
 
