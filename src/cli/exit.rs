@@ -310,9 +310,9 @@ fn lock_remedy(error: &LockError, program: &str) -> String {
                 "give the token that `{program} runs start {run_id}` printed: --token TOKEN or LEGBOOK_TOKEN"
             )
         }
-        LockError::MalformedToken => {
-            "give the token that `legbook runs start` printed, whole: --token TOKEN or LEGBOOK_TOKEN".into()
-        }
+        LockError::MalformedToken => format!(
+            "give the whole token that `{program} runs start RUN_ID` printed: --token TOKEN or LEGBOOK_TOKEN"
+        ),
         LockError::Lease { .. } => "give a --lease like 90s, 30m or 2h".into(),
         LockError::WorkspaceNotUtf8 { .. } => "work in a directory whose path is UTF-8".into(),
         _ => format!("`{program} doctor` tells what is wrong with which run"),

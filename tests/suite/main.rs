@@ -6,6 +6,7 @@
 
 mod cli;
 mod cli_docs;
+mod cli_refusals;
 mod cli_run;
 mod cli_runs;
 mod docs;

@@ -157,3 +157,18 @@ impl Drop for Process {
         self.0.wait().unwrap();
     }
 }
+
+/// A run that this test process owns, with its token.
+pub(crate) fn started(workspace: &Workspace, run_id: &str) -> String {
+    let pid = std::process::id().to_string();
+    let answer =
+        workspace.legbook(["runs", "start", run_id, "--task", "sort", "--pid", &pid, "--json"]).json();
+    answer["token"].as_str().unwrap().to_owned()
+}
+
+/// A run whose owner has died, with its token.
+pub(crate) fn orphaned(workspace: &Workspace, run_id: &str) -> String {
+    let owner = Process::new();
+    let answer = workspace.legbook(["runs", "start", run_id, "--pid", &owner.pid(), "--json"]).json();
+    answer["token"].as_str().unwrap().to_owned()
+}
