@@ -1,22 +1,111 @@
 //! SQL functions that only legbook's own connections have.
 //!
 //! Doctor's and recovery's questions use them; nothing in migrations/ does, so that a plain shell can do all that the
-//! schema does.
+//! schema does. Each is a pure function over the ground (digest, event, json, receipt): what it says of a text here is
+//! what the library says of it in Rust. Where an argument has another type than the function takes, the answer is null
+//! or a fault, never an error, so that one damaged row does not end a question over all of them.
 
 use rusqlite::Connection;
-use rusqlite::functions::FunctionFlags;
-use rusqlite::types::ValueRef;
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::types::{ToSql, ValueRef};
 
 use crate::digest::Digest;
+use crate::error::CheckpointPayloadError;
+use crate::event::{CheckpointPayload, Event};
+use crate::json::{self, Object, Value};
+use crate::receipt;
 
 /// Registers all of them on `connection`.
 pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
-    let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    // sha256(text or blob) -> 64 lower-case hex characters; null for null and numbers.
-    connection.create_scalar_function("sha256", 1, pure, |context| {
-        Ok(match context.get_raw(0) {
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(Digest::of(bytes).to_hex()),
+    // sha256(bytes) -> 64 lower-case hex characters; null for null and numbers.
+    add(connection, "sha256", 1, |arguments| bytes(arguments, 0).map(|bytes| Digest::of(bytes).to_hex()))?;
+    // event_fault(line) -> the rule of the envelope or the registry that the line breaks; null for a valid event.
+    add(connection, "event_fault", 1, |arguments| {
+        Event::parse_line(bytes(arguments, 0).unwrap_or_default()).err().map(|fault| fault.to_string())
+    })?;
+    // event_digest(line) -> the digest of the envelope, computed anew; null where the line is no valid event.
+    add(connection, "event_digest", 1, |arguments| {
+        event(arguments, 0).map(|event| event.event_digest().to_hex())
+    })?;
+    // link_holds(line_before, line) -> whether the line names the digest of the one before, and none after null.
+    add(connection, "link_holds", 2, |arguments| {
+        let before = event(arguments, 0).map(|event| event.event_digest());
+        let known = before.is_some() || arguments.get_raw(0) == ValueRef::Null;
+        known && event(arguments, 1).is_some_and(|event| event.previous_digest() == before)
+    })?;
+    // event_status(line) -> the status that the event tells; null where it tells none.
+    add(connection, "event_status", 1, |arguments| event(arguments, 0).and_then(|event| event.status()))?;
+    // checkpoint_fault(line, max_bytes) -> the rule that the payload of a checkpoint event breaks, 'bound exceeded' for
+    // a size beyond max_bytes; null for a valid one.
+    add(connection, "checkpoint_fault", 2, |arguments| {
+        let max_bytes = arguments.get_raw(1).as_i64().ok().and_then(|bytes| u64::try_from(bytes).ok());
+        let Some(event) = event(arguments, 0) else { return Some("the event is not valid".to_owned()) };
+        match CheckpointPayload::parse(event.payload(), max_bytes.unwrap_or(0)) {
+            Ok(_) => None,
+            Err(CheckpointPayloadError::SizeBound { .. }) => Some("bound exceeded".to_owned()),
+            Err(fault) => Some(fault.to_string()),
+        }
+    })?;
+    // snapshot_fault(body) -> why the bytes are no run.json as legbook writes it; null for those that are.
+    add(connection, "snapshot_fault", 1, |arguments| {
+        let body = bytes(arguments, 0).unwrap_or_default();
+        if std::str::from_utf8(body).is_err() {
+            return Some("it is not UTF-8");
+        }
+        match json::parse_object(body) {
+            Err(_) => Some("it is not a JSON object"),
+            Ok(object) if json::snapshot_bytes(&object) != body => {
+                Some("it is not in the encoding of a snapshot")
+            }
+            Ok(_) => None,
+        }
+    })?;
+    // snapshot_text(body, key) -> the string under the key of the snapshot; null where there is none.
+    add(connection, "snapshot_text", 2, |arguments| {
+        let object = object(arguments, 0)?;
+        match object.get(bytes(arguments, 1)?) {
+            Some(Value::String(text)) => text.as_str().map(str::to_owned),
             _ => None,
-        })
+        }
+    })?;
+    // snapshot_is_terminal(body) -> whether the run has ended; null where the body is no object.
+    add(connection, "snapshot_is_terminal", 1, |arguments| {
+        object(arguments, 0).map(|object| receipt::is_terminal(&object))
+    })?;
+    // matches_receipt(checkpoint, candidate) -> whether the candidate is the receipt that recovery makes of the checkpoint.
+    add(connection, "matches_receipt", 2, |arguments| {
+        match (object(arguments, 0), object(arguments, 1)) {
+            (Some(checkpoint), Some(candidate)) => receipt::matches_receipt(&checkpoint, &candidate),
+            _ => false,
+        }
     })
+}
+
+fn add<T: ToSql + 'static>(
+    connection: &Connection,
+    name: &'static str,
+    arguments: i32,
+    answer: fn(&Context<'_>) -> T,
+) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        // A schema can't call them: neither a view nor a trigger of the file, nor an index that somebody put there.
+        | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function(name, arguments, flags, move |context| Ok(answer(context)))
+}
+
+/// The bytes of a text or blob argument.
+fn bytes<'a>(arguments: &'a Context<'_>, at: usize) -> Option<&'a [u8]> {
+    match arguments.get_raw(at) {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+fn event(arguments: &Context<'_>, at: usize) -> Option<Event> {
+    Event::parse_line(bytes(arguments, at)?).ok()
+}
+
+fn object(arguments: &Context<'_>, at: usize) -> Option<Object> {
+    json::parse_object(bytes(arguments, at)?).ok()
 }

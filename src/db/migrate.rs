@@ -11,7 +11,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::{Result, StoreError};
 
 /// Each migration with the version that it leads to, in order.
-const MIGRATIONS: &[(i64, &str)] = &[
+pub(super) const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("../../migrations/0001_core.sql")),
     (2, include_str!("../../migrations/0002_core_views.sql")),
     (3, include_str!("../../migrations/0003_handoff.sql")),
@@ -40,7 +40,11 @@ pub(super) fn run(connection: &mut Connection, path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn version(connection: &Connection, path: &Path) -> Result<i64> {
+/// The schema version of the store behind `connection`.
+///
+/// # Errors
+/// [`StoreError::NewerSchema`]; SQLite's own.
+pub(super) fn version(connection: &Connection, path: &Path) -> Result<i64> {
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found > SCHEMA_VERSION {
         return Err(StoreError::NewerSchema { path: path.to_path_buf(), found, known: SCHEMA_VERSION }.into());

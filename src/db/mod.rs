@@ -11,6 +11,7 @@
 
 mod create;
 mod functions;
+pub(crate) mod inspect;
 mod location;
 mod migrate;
 mod open;

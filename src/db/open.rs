@@ -57,23 +57,35 @@ pub(super) fn real_path(path: &Path) -> Result<PathBuf> {
 /// [`StoreError::Unsafe`] for a link, a second name or no regular file; [`StoreError::NotADatabase`],
 /// [`StoreError::ForeignDatabase`]; SQLite's own.
 pub(super) fn connect(path: &Path) -> Result<Connection> {
-    check_file(path)?;
-    for suffix in ["-wal", "-shm"] {
-        let mut side = path.as_os_str().to_owned();
-        side.push(suffix);
-        let side = PathBuf::from(side);
-        if exists(&side)? {
-            check_file(&side)?;
-        }
-    }
+    check_files(path)?;
     let connection = Connection::open_with_flags(path, flags()).map_err(|error| opening(error, path))?;
     check_identity(&connection, path)?;
     prepare(&connection).map_err(|error| opening(error, path))?;
     Ok(connection)
 }
 
+/// The file that SQLite keeps beside the store under the store's name and `suffix`.
+pub(super) fn side_file(path: &Path, suffix: &str) -> PathBuf {
+    let mut side = path.as_os_str().to_owned();
+    side.push(suffix);
+    PathBuf::from(side)
+}
+
+/// [`check_file`] for the store at `path` and for the side files that it has.
+pub(super) fn check_files(path: &Path) -> Result<()> {
+    check_file(path)?;
+    for suffix in ["-wal", "-shm"] {
+        match check_file(&side_file(path, suffix)) {
+            // There is none, or its last user took it away.
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            checked => checked?,
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a path that is not one regular file with one name (contract store.md, One file).
-pub(super) fn check_file(path: &Path) -> Result<()> {
+fn check_file(path: &Path) -> Result<()> {
     let metadata = fs::symlink_metadata(path).map_err(Error::io("look at", path))?;
     let rule = if metadata.file_type().is_symlink() {
         "it is a symbolic link"
@@ -87,7 +99,8 @@ pub(super) fn check_file(path: &Path) -> Result<()> {
     Err(StoreError::Unsafe { path: path.to_path_buf(), rule }.into())
 }
 
-fn check_identity(connection: &Connection, path: &Path) -> Result<()> {
+/// Refuses a database that is not legbook's. The first question to a connection, so its busy timeout is set here.
+pub(super) fn check_identity(connection: &Connection, path: &Path) -> Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     let application_id: i32 = connection
         .query_row("PRAGMA application_id", [], |row| row.get(0))
@@ -99,7 +112,7 @@ fn check_identity(connection: &Connection, path: &Path) -> Result<()> {
 }
 
 /// SQLite's error of opening, where the path makes it clearer.
-fn opening(error: rusqlite::Error, path: &Path) -> Error {
+pub(super) fn opening(error: rusqlite::Error, path: &Path) -> Error {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => {
             StoreError::NotADatabase { path: path.to_path_buf() }.into()

@@ -58,6 +58,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The file changed at each look of an examiner that holds no lock.
+    #[error("the store {} changed at each of five looks", path.display())]
+    Unsettled {
+        /// The file.
+        path: PathBuf,
+    },
     /// No connection for a reader.
     #[error("no connection to read the store with: {0}")]
     Pool(String),

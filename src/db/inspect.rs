@@ -1,0 +1,236 @@
+//! Opening a store that is only examined: nothing is written, and nobody who writes is disturbed.
+//!
+//! What the side files say decides how SQLite is asked (contract recovery.md, Doctor):
+//!
+//! * No `-wal`: nobody has the store open. It is read as an immutable file, without locks and without side files. SQLite
+//!   would not notice a writer that comes meanwhile, so afterwards no `-wal` may have appeared and the file's size, mtime
+//!   and inode must be the same; else all is asked again.
+//! * `-wal` and `-shm`: an ordinary read-only connection, one more reader beside the writer.
+//! * `-wal` without `-shm`: it was not closed, and nobody has it open. SQLite can't read it without making a `-shm`, so
+//!   a private copy of both files is read.
+//!
+//! The system drops all locks that a process has on a file when any descriptor of it is closed, SQLite's own too. So the
+//! database file is never opened here but by SQLite, the copy is made by SQLite's backup as well. A `-wal` carries no locks
+//! and may be copied by hand.
+//!
+//! A crash while a store is examined leaves nothing but, at most, the private copy in the system's temporary folder.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::Backup;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+
+use super::{functions, migrate, open};
+use crate::error::{Error, Result, StoreError};
+
+/// How often a store that changes under an immutable look is looked at again.
+const ATTEMPTS: u32 = 5;
+
+/// The longest text or blob that a question takes in: what `max-checkpoint-bytes` can be raised to, and a row's rest.
+const LONGEST_VALUE: i32 = 600 * 1024 * 1024;
+
+/// How many steps of SQLite's machine lie between two looks at the budget.
+const BUDGET_GRAIN: i32 = 10_000;
+
+/// How many steps all questions together may take: so many, and so many more for each byte of the store. A damaged file
+/// can make a question walk in circles; this ends it.
+const BUDGET_BASE: u64 = 100_000_000;
+const BUDGET_PER_BYTE: u64 = 50;
+
+/// Runs `work` on a connection to the store at `path` that can only read. It may be run more than once: its last answer
+/// counts. It should read in one transaction.
+///
+/// `alone` says that this process opens the store in no other way meanwhile, as is so for the command line's doctor. Then
+/// even the `-shm` of a store whose writer was killed stays as it is, byte for byte. (A connection for writing that is
+/// opened in the same process beside such a look would get a read-only `-shm`.)
+///
+/// # Errors
+/// [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::NotADatabase`], [`StoreError::ForeignDatabase`],
+/// [`StoreError::NewerSchema`]; [`StoreError::Unsettled`] where the file changed at each of five looks; what `work`
+/// gives; [`Error::Io`].
+pub(crate) fn examine<T>(
+    path: &Path,
+    alone: bool,
+    mut work: impl FnMut(&Connection) -> Result<T>,
+) -> Result<T> {
+    if !open::exists(path)? {
+        return Err(StoreError::Absent { path: path.to_path_buf() }.into());
+    }
+    let store = Examined { path: open::real_path(path)?, alone };
+    for _ in 0..ATTEMPTS {
+        open::check_files(&store.path)?;
+        let answer = match (open::exists(&store.wal())?, open::exists(&store.shm())?) {
+            (false, _) => store.as_immutable(&mut work),
+            (true, true) => Ok(Some(store.as_reader(&mut work))),
+            (true, false) => store.as_copy(&mut work),
+        };
+        match answer {
+            Ok(Some(answer)) => return answer,
+            Ok(None) => {}
+            // A side file went away between two looks: its last user closed the store.
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(StoreError::Unsettled { path: path.to_path_buf() }.into())
+}
+
+/// A new in-memory database with the schema of `version`, reference tables filled: what a store of that version must
+/// look like.
+///
+/// # Errors
+/// SQLite's own.
+pub(crate) fn expected_schema(version: i64) -> Result<Connection> {
+    let connection = Connection::open_in_memory()?;
+    for (number, sql) in migrate::MIGRATIONS {
+        if *number <= version {
+            connection.execute_batch(sql)?;
+        }
+    }
+    Ok(connection)
+}
+
+/// What tells one state of a file from another.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    mtime: (i64, i64),
+}
+
+struct Examined {
+    path: PathBuf,
+    alone: bool,
+}
+
+impl Examined {
+    fn wal(&self) -> PathBuf {
+        open::side_file(&self.path, "-wal")
+    }
+
+    fn shm(&self) -> PathBuf {
+        open::side_file(&self.path, "-shm")
+    }
+
+    /// `None`: somebody came meanwhile, what was read may be torn.
+    fn as_immutable<T>(
+        &self,
+        work: &mut impl FnMut(&Connection) -> Result<T>,
+    ) -> Result<Option<Result<T>>> {
+        let before = stamp(&self.path)?;
+        let answer = self.connect(&self.path, "immutable=1").and_then(|connection| work(&connection));
+        let settled = !open::exists(&self.wal())? && stamp(&self.path)? == before;
+        Ok(settled.then_some(answer))
+    }
+
+    fn as_reader<T>(&self, work: &mut impl FnMut(&Connection) -> Result<T>) -> Result<T> {
+        if self.alone {
+            // Where nobody holds the -shm, SQLite then reads the -wal into memory of its own instead of rebuilding the
+            // -shm. Where it can't (a writer is there, and no read mark is free), it says that all is read-only.
+            match self.connect(&self.path, "readonly_shm=1").and_then(|connection| work(&connection)) {
+                Err(Error::Store(StoreError::ReadOnly)) => {}
+                answer => return answer,
+            }
+        }
+        self.connect(&self.path, "").and_then(|connection| work(&connection))
+    }
+
+    /// `None`: somebody opened the store while it was copied.
+    fn as_copy<T>(&self, work: &mut impl FnMut(&Connection) -> Result<T>) -> Result<Option<Result<T>>> {
+        let stamps = || -> Result<_> { Ok((stamp(&self.path)?, stamp(&self.wal())?)) };
+        let before = stamps()?;
+        let folder = tempfile::Builder::new()
+            .prefix("legbook-doctor.")
+            .tempdir()
+            .map_err(Error::io("make a folder for a private copy of", &self.path))?;
+        let copy = folder.path().join("store.db");
+        self.copy_database(&copy)?;
+        fs::copy(self.wal(), open::side_file(&copy, "-wal"))
+            .map_err(Error::io("copy the -wal of", &self.path))?;
+        if open::exists(&self.shm())? || stamps()? != before {
+            return Ok(None);
+        }
+        Ok(Some(self.connect(&copy, "").and_then(|connection| work(&connection))))
+    }
+
+    /// Copies the database file page by page, without its -wal.
+    fn copy_database(&self, copy: &Path) -> Result<()> {
+        let source = self.connect(&self.path, "immutable=1")?;
+        let mut target = Connection::open(copy)?;
+        target.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
+        target.pragma_update(None, "synchronous", "OFF")?;
+        Backup::new(&source, &mut target)?.step(-1)?;
+        target.close().map_err(|(_, error)| StoreError::from(error))?;
+        Ok(())
+    }
+
+    fn budget(&self) -> Result<u64> {
+        let mut bytes = stamp(&self.path)?.size;
+        if open::exists(&self.wal())? {
+            bytes += stamp(&self.wal())?.size;
+        }
+        Ok(BUDGET_BASE.saturating_add(bytes.saturating_mul(BUDGET_PER_BYTE)))
+    }
+
+    fn connect(&self, path: &Path, parameters: &str) -> Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(uri(path, parameters), flags)
+            .map_err(|error| open::opening(error, &self.path))?;
+        // A store of a killed writer keeps its side files: whoever opens it for writing recovers it.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        // A view that stands where a table should is an error, not an answer.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+        open::check_identity(&connection, &self.path)?;
+        migrate::version(&connection, &self.path)?;
+        connection.pragma_update(None, "cell_size_check", true)?;
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        open::only_read(&connection)?;
+        functions::register(&connection)?;
+        let mut left = self.budget()? / u64::from(BUDGET_GRAIN.unsigned_abs());
+        let spent = move || {
+            left = left.saturating_sub(1);
+            left == 0
+        };
+        connection.progress_handler(BUDGET_GRAIN, Some(spent))?;
+        Ok(connection)
+    }
+}
+
+fn stamp(path: &Path) -> Result<Stamp> {
+    let metadata = fs::symlink_metadata(path).map_err(Error::io("look at", path))?;
+    Ok(Stamp {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size: metadata.size(),
+        mtime: (metadata.mtime(), metadata.mtime_nsec()),
+    })
+}
+
+/// `path` (absolute) as an URI with `parameters`: every byte that means something in an URI is escaped.
+fn uri(path: &Path, parameters: &str) -> String {
+    let mut uri = String::from("file://");
+    for byte in OsString::from(path).as_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => uri.push(char::from(*byte)),
+            _ => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    if !parameters.is_empty() {
+        uri.push('?');
+        uri.push_str(parameters);
+    }
+    uri
+}
