@@ -6,6 +6,7 @@ pub mod checkpoint;
 pub mod clock;
 pub mod db;
 pub mod digest;
+pub mod doctor;
 pub mod error;
 pub mod event;
 pub mod handoff;

@@ -60,14 +60,13 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
             Ok(_) => None,
         }
     })?;
-    // snapshot_text(body, key) -> the string under the key of the snapshot; null where there is none.
-    add(connection, "snapshot_text", 2, |arguments| {
-        let object = object(arguments, 0)?;
-        match object.get(bytes(arguments, 1)?) {
-            Some(Value::String(text)) => text.as_str().map(str::to_owned),
-            _ => None,
-        }
+    // snapshot_text(body, key, …) -> the string under the key, or under the last of nested keys; null where there is none.
+    add(connection, "snapshot_text", -1, |arguments| match member(arguments)? {
+        Value::String(text) => text.as_str().map(str::to_owned),
+        _ => None,
     })?;
+    // snapshot_integer(body, key, …) -> the integer there, where it fits into 64 bits.
+    add(connection, "snapshot_integer", -1, |arguments| member(arguments)?.as_i64())?;
     // snapshot_is_terminal(body) -> whether the run has ended; null where the body is no object.
     add(connection, "snapshot_is_terminal", 1, |arguments| {
         object(arguments, 0).map(|object| receipt::is_terminal(&object))
@@ -108,4 +107,14 @@ fn event(arguments: &Context<'_>, at: usize) -> Option<Event> {
 
 fn object(arguments: &Context<'_>, at: usize) -> Option<Object> {
     json::parse_object(bytes(arguments, at)?).ok()
+}
+
+/// The value under the keys that follow the first argument, a snapshot.
+fn member(arguments: &Context<'_>) -> Option<Value> {
+    let mut value = Value::Object(object(arguments, 0)?);
+    for at in 1..arguments.len() {
+        let Value::Object(mut inner) = value else { return None };
+        value = inner.swap_remove(bytes(arguments, at)?)?;
+    }
+    Some(value)
 }

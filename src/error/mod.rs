@@ -4,6 +4,7 @@
 //! exit codes and remedies (`cli/exit.rs`). No message holds a payload's value, a token, or the content of a file.
 
 mod checkpoint;
+mod doctor;
 mod event;
 mod handoff;
 mod id;
@@ -19,6 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use checkpoint::CheckpointError;
+pub use doctor::DoctorError;
 pub use event::{ChainFault, CheckpointPayloadError, EventError, ProjectionError};
 pub use handoff::{FileFault, HandoffError, HandoffFile, Record};
 pub use id::IdError;
@@ -89,6 +91,9 @@ pub enum Error {
     /// The store can't be opened, is busy, full, damaged, or not a store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Doctor can't check.
+    #[error(transparent)]
+    Doctor(#[from] DoctorError),
     /// A leg of the handoff that is refused.
     #[error(transparent)]
     Handoff(#[from] HandoffError),

@@ -1,0 +1,70 @@
+//! The bounds that doctor judges by: those of the store, where they are believable.
+
+use rusqlite::{Connection, named_params};
+
+use super::finding::{Finding, Kind, Remedy};
+use crate::error::Result;
+use crate::event::JournalBounds;
+
+pub(super) const MAX_JOURNAL_EVENTS: &str = "max-journal-events";
+pub(super) const MAX_JOURNAL_BYTES: &str = "max-journal-bytes";
+pub(super) const MAX_CHECKPOINT_BYTES: &str = "max-checkpoint-bytes";
+const MAX_ARTIFACT_BYTES: &str = "max-artifact-bytes";
+
+/// The bounds of one store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) journal_events: u64,
+    pub(super) journal_bytes: u64,
+    pub(super) checkpoint_bytes: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        let JournalBounds { max_events, max_bytes } = JournalBounds::default();
+        Self { journal_events: max_events, journal_bytes: max_bytes, checkpoint_bytes: 16 * 1024 * 1024 }
+    }
+}
+
+/// Reads the bounds of the store behind `connection`. One that is missing or outside what `expected`, the schema as it
+/// should be, allows counts as its default, and is a finding.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn read(
+    connection: &Connection,
+    expected: &Connection,
+    store: &std::path::Path,
+    findings: &mut Vec<Finding>,
+) -> Result<Bounds> {
+    let mut bounds = Bounds::default();
+    for key in [MAX_JOURNAL_EVENTS, MAX_JOURNAL_BYTES, MAX_CHECKPOINT_BYTES, MAX_ARTIFACT_BYTES] {
+        let (default, lowest, highest): (u64, u64, u64) =
+            expected.query_row(include_str!("sql/bound.sql"), named_params! { ":key": key }, |row| {
+                Ok((row.get("value")?, row.get("lowest")?, row.get("highest")?))
+            })?;
+        // Asked as a signed number: a damaged one may be negative.
+        let found: Option<i64> = connection
+            .prepare(include_str!("sql/bound.sql"))?
+            .query_map(named_params! { ":key": key }, |row| row.get("value"))?
+            .next()
+            .transpose()?;
+        let value = found.and_then(|value| u64::try_from(value).ok());
+        let Some(value) = value.filter(|value| (lowest..=highest).contains(value)) else {
+            let value = default.to_string();
+            findings.push(Finding::new(
+                Kind::SettingOutOfRange,
+                format!("{key} is missing, or outside {lowest} to {highest}; {default} is taken for it here"),
+                Remedy::legbook(store, &["db", "set", key, &value]),
+            ));
+            continue;
+        };
+        match key {
+            MAX_JOURNAL_EVENTS => bounds.journal_events = value,
+            MAX_JOURNAL_BYTES => bounds.journal_bytes = value,
+            MAX_CHECKPOINT_BYTES => bounds.checkpoint_bytes = value,
+            _ => {}
+        }
+    }
+    Ok(bounds)
+}

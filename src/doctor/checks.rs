@@ -1,0 +1,216 @@
+//! What is asked of the store as a whole, run by run aside.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Row, named_params};
+
+use super::finding::{Finding, Kind, Remedy};
+use crate::error::Result;
+use crate::id::RunId;
+use crate::lock::{self, Judge, LockState};
+
+/// How many findings of one kind are given at most; docs/OPERATIONS.md says so.
+const MOST: i64 = 20;
+
+/// SQLite's own check of the file: all pages with `full`, the indexes against their tables too.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn file(connection: &Connection, store: &Path, full: bool) -> Result<Vec<Finding>> {
+    let sql = if full { "PRAGMA integrity_check(20)" } else { "PRAGMA quick_check(20)" };
+    let said: Vec<String> = collect(connection, sql, &[], |row| row.get(0))?;
+    Ok(said.into_iter().filter(|said| said != "ok").map(|said| damaged(store, &said)).collect())
+}
+
+/// A finding of what SQLite said of the file.
+pub(super) fn damaged(store: &Path, said: &str) -> Finding {
+    // The first line names the table or page; what follows may go on for long.
+    let said = said.lines().find(|line| !line.starts_with("***")).unwrap_or("malformed");
+    Finding::new(
+        Kind::FileDamaged,
+        format!("SQLite finds the file damaged: {said}"),
+        Remedy::advice(format!(
+            "keep copies of {0} and its -wal, put back the last copy that was whole; else see what `sqlite3 {0} .recover` gives",
+            store.display()
+        )),
+    )
+}
+
+/// Rows that name one that is not there.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn foreign_keys(connection: &Connection) -> Result<Vec<Finding>> {
+    let said: Vec<(String, String)> =
+        collect(connection, "PRAGMA foreign_key_check", &[], |row| Ok((row.get(0)?, row.get(2)?)))?;
+    let said = said.into_iter().take(usize::try_from(MOST).unwrap_or(usize::MAX));
+    Ok(said
+        .map(|(table, parent)| {
+            let what = format!("a row of {table} names one of {parent} that is not there");
+            Finding::new(Kind::ForeignKeyBroken, what, restore())
+        })
+        .collect())
+}
+
+/// Locks of dead owners, and rows that are no lock.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn locks(connection: &Connection, store: &Path, judge: &Judge<'_>) -> Result<Vec<Finding>> {
+    let rows: Vec<(String, bool)> =
+        collect(connection, include_str!("sql/locks.sql"), &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut findings = Vec::new();
+    for (name, has_run) in rows {
+        let remove = Remedy::Sql(format!("DELETE FROM locks WHERE run_id = {};", literal(&name)));
+        if !has_run {
+            let what = "the store has a lock of a run that is not there";
+            findings.push(Finding::of_run(&name, Kind::LockWithoutRun, what, remove));
+            continue;
+        }
+        let state = match RunId::parse(&name) {
+            Ok(run_id) => lock::state_in(connection, judge, None, &run_id)?,
+            Err(error) => LockState::Invalid { why: error.to_string() },
+        };
+        match state {
+            LockState::Stale { why, .. } => findings.push(Finding::of_run(
+                &name,
+                Kind::StaleLock,
+                format!("the owner of the run's lock is dead: {why}"),
+                Remedy::legbook(store, &["runs", "recover", &name]),
+            )),
+            LockState::Invalid { why } => findings.push(Finding::of_run(
+                &name,
+                Kind::LockUnreadable,
+                format!("the run's lock can't be read: {why}"),
+                remove,
+            )),
+            LockState::Absent | LockState::Live { .. } | LockState::Foreign { .. } => {}
+        }
+    }
+    Ok(findings)
+}
+
+/// Events whose run is not there.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn events_without_run(connection: &Connection) -> Result<Vec<Finding>> {
+    let sql = include_str!("sql/events_without_run.sql");
+    let (count, first): (i64, Option<i64>) =
+        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let Some(first) = first.filter(|_| count > 0) else { return Ok(Vec::new()) };
+    let what = format!("{count} events are of no run that is there; the first is event_number {first}");
+    Ok(vec![Finding::new(Kind::EventWithoutRun, what, restore())])
+}
+
+/// Receipts that are not what their row says.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn receipts(connection: &Connection) -> Result<Vec<Finding>> {
+    let sql = include_str!("sql/damaged_receipts.sql");
+    let most = named_params! { ":most": MOST };
+    let rows: Vec<(String, i64, String)> =
+        collect(connection, sql, most, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows
+        .into_iter()
+        .map(|(run_id, number, fault)| {
+            Finding::of_run(&run_id, Kind::ReceiptDamaged, format!("receipt {number}: {fault}"), restore())
+        })
+        .collect())
+}
+
+/// Checkpoints that no event names.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn orphans(connection: &Connection) -> Result<Vec<Finding>> {
+    let sql = include_str!("sql/orphaned_checkpoints.sql");
+    let (count, bytes, removable): (i64, i64, bool) =
+        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let what = format!("{count} checkpoints of {bytes} bytes are named by no event");
+    let remedy = if removable {
+        Remedy::Sql(include_str!("sql/remove_orphans.sql").trim().to_owned())
+    } else {
+        Remedy::advice("they do no harm; find out who put them there, for legbook did not")
+    };
+    Ok(vec![Finding::new(Kind::CheckpointOrphaned, what, remedy)])
+}
+
+/// Checkpoints whose bytes are not those of their digest: each one is hashed.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn checkpoints(connection: &Connection) -> Result<Vec<Finding>> {
+    let sql = include_str!("sql/damaged_checkpoints.sql");
+    let most = named_params! { ":most": MOST };
+    let rows: Vec<(String, Option<String>, String)> =
+        collect(connection, sql, most, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows
+        .into_iter()
+        .map(|(sha256, run_id, fault)| {
+            let what = format!("checkpoint {sha256}: {fault}");
+            Finding { run_id, ..Finding::new(Kind::CheckpointDamaged, what, restore()) }
+        })
+        .collect())
+}
+
+/// Contents of stages whose bytes are not those of their digest: each one is hashed.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn contents(connection: &Connection, expected: &Connection) -> Result<Vec<Finding>> {
+    if !expected.table_exists(None, "stages")? {
+        return Ok(Vec::new());
+    }
+    let most = named_params! { ":most": MOST };
+    let names: Vec<String> =
+        collect(connection, include_str!("sql/content_stages.sql"), most, |row| row.get(0))?;
+    Ok(names
+        .into_iter()
+        .map(|name| {
+            Finding::new(Kind::ContentDamaged, format!("{name} is not what its digest says"), restore())
+        })
+        .collect())
+}
+
+/// The store's id, where it has exactly one and that is well formed.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn identity(connection: &Connection) -> Result<Option<String>> {
+    let sql = include_str!("sql/identity.sql");
+    let (rows, store_id, is_well_formed): (i64, Option<String>, bool) =
+        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(store_id.filter(|_| rows == 1 && is_well_formed))
+}
+
+/// How many runs the store has.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn count_runs(connection: &Connection) -> Result<u64> {
+    Ok(connection.query_row(include_str!("sql/count_runs.sql"), [], |row| row.get(0))?)
+}
+
+fn collect<T>(
+    connection: &Connection,
+    sql: &str,
+    params: &[(&str, &dyn rusqlite::ToSql)],
+    row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>> {
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map(params, row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn restore() -> Remedy {
+    Remedy::advice("keep a copy of the store and its -wal, then put back the last copy that was whole")
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,228 @@
+//! Heads that are kept outside the store: for each store and run the last sequence and digest.
+//!
+//! A chain shows that a journal agrees with itself, not that it is the one of yesterday: a cut tail is a valid chain, and
+//! who rewrites the whole file chains it anew. A file of heads in another place tells (contract recovery.md, Heads).
+//!
+//! The file is JSON, 0600, and replaced atomically: a crash leaves the old one or the new one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, named_params};
+
+use super::finding::{Finding, Kind, Remedy};
+use super::report::Examined;
+use crate::error::{DoctorError, Error, Result};
+use crate::json::{self, Object, Text, Value, object};
+
+/// What `schema` of a heads file holds.
+const SCHEMA: &str = "legbook.heads.v1";
+
+/// A journal's head, as a text that is only compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    sequence: i64,
+    /// `None`: the last line is no valid event.
+    digest: Option<String>,
+}
+
+/// The heads of many stores.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Heads {
+    stores: BTreeMap<String, StoreHeads>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct StoreHeads {
+    /// Where the store was, so that another one in its place is noticed.
+    path: String,
+    runs: BTreeMap<String, Head>,
+}
+
+impl Heads {
+    /// Reads a heads file; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`DoctorError::NoHeadsFile`] for one of other contents; [`Error::Io`].
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read", path)(error)),
+        };
+        let heads = json::parse_object(&bytes).ok().and_then(|object| parse(&object));
+        heads.map(Some).ok_or_else(|| DoctorError::NoHeadsFile { path: path.to_path_buf() }.into())
+    }
+
+    /// Whether something went backwards in one of `stores`.
+    pub fn went_back(stores: &[Examined]) -> bool {
+        let findings = stores.iter().filter_map(|store| store.result.as_ref().ok()).flat_map(|report| &report.findings);
+        findings
+            .into_iter()
+            .any(|finding| matches!(finding.kind, Kind::HeadBehind | Kind::HeadDiffers | Kind::HeadGone))
+    }
+
+    /// Takes over the heads of every store that could be checked; the others keep theirs.
+    pub fn take_over(&mut self, stores: &[Examined]) {
+        for store in stores {
+            let Ok(report) = &store.result else { continue };
+            let (Some(store_id), Some(current)) = (&report.store_id, &report.heads) else { continue };
+            let path = real(&store.path);
+            // Another store in this one's place was either refused before or accepted.
+            self.stores.retain(|id, kept| id == store_id || kept.path != path);
+            let kept = self.stores.remove(store_id).unwrap_or_default();
+            let runs = current.iter().filter_map(|(run_id, head)| match head.digest {
+                Some(_) => Some((run_id.clone(), head.clone())),
+                // A damaged tail is no head: what was known before stays known.
+                None => kept.runs.get(run_id).map(|head| (run_id.clone(), head.clone())),
+            });
+            let runs = runs.collect();
+            self.stores.insert(store_id.clone(), StoreHeads { path, runs });
+        }
+    }
+
+    /// Replaces the heads file, atomically.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the file is then the old one or the new one.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let text = json::indented(&self.to_json()) + "\n";
+        let mut temp = tempfile::Builder::new()
+            .prefix(".heads.")
+            .tempfile_in(folder)
+            .map_err(Error::io("make a file in", folder))?;
+        temp.write_all(text.as_bytes())
+            .and_then(|()| temp.as_file().sync_all())
+            .map_err(Error::io("write a file in", folder))?;
+        temp.persist(path).map_err(|error| Error::io("replace", path)(error.error))?;
+        fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
+    }
+
+    fn to_json(&self) -> Value {
+        let stores = self.stores.iter().map(|(id, store)| {
+            let runs = store.runs.iter().map(|(run_id, head)| {
+                let digest = head.digest.as_deref().map_or(Value::Null, Value::from);
+                let head = object([("sequence", Value::from(head.sequence)), ("digest", digest)]);
+                (run_id.as_str(), Value::Object(head))
+            });
+            let members = [("path", store.path.as_str().into()), ("runs", Value::Object(object(runs)))];
+            (id.as_str(), Value::Object(object(members)))
+        });
+        Value::Object(object([("schema", SCHEMA.into()), ("stores", Value::Object(object(stores)))]))
+    }
+
+    /// Compares what is kept of the store at `path` with `current`.
+    ///
+    /// # Errors
+    /// SQLite's own.
+    pub(super) fn compare(
+        &self,
+        connection: &Connection,
+        path: &Path,
+        store_id: Option<&str>,
+        current: &BTreeMap<String, Head>,
+    ) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        let here = real(path);
+        if self.stores.iter().any(|(id, kept)| kept.path == here && Some(id.as_str()) != store_id) {
+            let what = "the store that the heads file has seen here is gone; another one is in its place";
+            findings.push(Finding::new(Kind::HeadGone, what, accept(path)));
+        }
+        let Some(kept) = store_id.and_then(|id| self.stores.get(id)) else { return Ok(findings) };
+        for (run_id, seen) in &kept.runs {
+            let fault = match current.get(run_id) {
+                None if removed(connection, run_id, seen)? => None,
+                None => Some((Kind::HeadGone, format!("{} events were there, none is", seen.sequence))),
+                Some(head) if head.sequence < seen.sequence => Some((
+                    Kind::HeadBehind,
+                    format!("the journal ends at {}; it was seen at {}", head.sequence, seen.sequence),
+                )),
+                Some(_) if digest_at(connection, run_id, seen.sequence)? != seen.digest => Some((
+                    Kind::HeadDiffers,
+                    format!("event {} is another one than was seen", seen.sequence),
+                )),
+                Some(_) => None,
+            };
+            if let Some((kind, what)) = fault {
+                findings.push(Finding::of_run(run_id, kind, what, accept(path)));
+            }
+        }
+        Ok(findings)
+    }
+}
+
+/// The heads of all journals of the store behind `connection`.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn current(connection: &Connection) -> Result<BTreeMap<String, Head>> {
+    let mut statement = connection.prepare(include_str!("sql/heads.sql"))?;
+    let rows = statement
+        .query_map([], |row| Ok((row.get(0)?, Head { sequence: row.get(1)?, digest: row.get(2)? })))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn digest_at(connection: &Connection, run_id: &str, sequence: i64) -> Result<Option<String>> {
+    let sql = include_str!("sql/digest_at.sql");
+    let of_event = named_params! { ":run_id": run_id, ":sequence": sequence };
+    Ok(connection.query_row(sql, of_event, |row| row.get(0)).optional()?.flatten())
+}
+
+/// Whether retention removed the run, and not before it had got as far as was seen.
+fn removed(connection: &Connection, run_id: &str, seen: &Head) -> Result<bool> {
+    let sql = include_str!("sql/removed.sql");
+    let last: Option<(i64, Option<String>)> = connection
+        .query_row(sql, named_params! { ":run_id": run_id }, |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(last.is_some_and(|(sequence, digest)| {
+        sequence > seen.sequence || (sequence == seen.sequence && digest == seen.digest)
+    }))
+}
+
+fn accept(path: &Path) -> Remedy {
+    Remedy::advice(format!(
+        "find out who changed {}; where that was meant, call doctor with the same --heads FILE and --accept-heads",
+        path.display()
+    ))
+}
+
+fn real(path: &Path) -> String {
+    let real: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    real.to_string_lossy().into_owned()
+}
+
+fn parse(object: &Object) -> Option<Heads> {
+    if text(object, "schema")? != SCHEMA {
+        return None;
+    }
+    let stores = members(object, "stores")?.iter().map(|(id, store)| {
+        let store = store.as_object()?;
+        let runs = members(store, "runs")?.iter().map(|(run_id, head)| {
+            let head = head.as_object()?;
+            let sequence = head.get("sequence".as_bytes())?.as_i64()?;
+            let digest = Some(text(head, "digest")?.to_owned());
+            Some((name(run_id)?, Head { sequence, digest }))
+        });
+        let runs = runs.collect::<Option<_>>()?;
+        Some((name(id)?, StoreHeads { path: text(store, "path")?.to_owned(), runs }))
+    });
+    Some(Heads { stores: stores.collect::<Option<_>>()? })
+}
+
+fn name(text: &Text) -> Option<String> {
+    text.as_str().map(str::to_owned)
+}
+
+fn text<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
+    object.get(key.as_bytes())?.as_str()
+}
+
+fn members<'a>(object: &'a Object, key: &str) -> Option<&'a Object> {
+    object.get(key.as_bytes())?.as_object()
+}

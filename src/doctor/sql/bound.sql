@@ -1,0 +1,1 @@
+SELECT value, lowest, highest FROM settings WHERE key = :key;
