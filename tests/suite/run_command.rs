@@ -16,7 +16,7 @@ const RUN_ID: &str = "the-run";
 
 /// Shell for a wait that a trap can end at any moment. A signal that comes while a shell forks its one long `sleep` is
 /// lost on that, and the shell waits for it before it runs the trap.
-const FOREVER: &str = "while :; do sleep 0.1; done";
+const A_MINUTE: &str = "for _ in $(seq 600); do sleep 0.1; done";
 
 /// One run in a workspace of its own.
 struct Run {
@@ -101,7 +101,7 @@ fn a_run_that_failed_tells_what_kind_of_end_it_was() {
         (&[] as &[&str], "exit 1", "failed", "exit"),
         (&[], "kill -KILL $$", "failed", "signal"),
         (&[], "kill -TERM $$", "canceled", "signal"),
-        (&["--timeout", "0.1"], "exec sleep 600", "timeout", "timeout"),
+        (&["--timeout", "0.1"], "exec sleep 60", "timeout", "timeout"),
     ] {
         let (_, snapshot) = Run::start(options, script).end_with_snapshot();
         assert_eq!(snapshot["status"], status, "{script}");
@@ -122,7 +122,7 @@ fn a_command_that_can_not_start_fails_the_run() {
 #[test]
 fn a_signal_to_legbook_ends_the_command_and_cancels_the_run() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let mut run = Run::start(&[], "echo $$; exec sleep 600");
+        let mut run = Run::start(&[], "echo $$; exec sleep 60");
         let command = run.line();
         run.signal(signal);
         assert_eq!(run.end(), ended(128 + signal as i32, "canceled"));
@@ -132,7 +132,7 @@ fn a_signal_to_legbook_ends_the_command_and_cancels_the_run() {
 
 #[test]
 fn a_canceled_command_may_clean_up_and_choose_its_exit_code() {
-    let mut run = Run::start(&[], &format!("trap 'echo cleaned; exit 5' TERM; echo ready; {FOREVER}"));
+    let mut run = Run::start(&[], &format!("trap 'echo cleaned; exit 5' TERM; echo ready; {A_MINUTE}"));
     assert_eq!(run.line(), "ready");
     run.signal(Signal::SIGTERM);
     assert_eq!(run.line(), "cleaned");
@@ -141,7 +141,7 @@ fn a_canceled_command_may_clean_up_and_choose_its_exit_code() {
 
 #[test]
 fn a_cancel_reaches_what_the_command_waits_for() {
-    let inner = format!("trap 'echo inner; exit' TERM; echo ready; {FOREVER}");
+    let inner = format!("trap 'echo inner; exit' TERM; echo ready; {A_MINUTE}");
     let mut run = Run::start_with(
         Command::new("setsid")
             .args([
@@ -164,7 +164,7 @@ fn a_cancel_reaches_what_the_command_waits_for() {
 
 #[test]
 fn a_cancel_that_is_sent_twice_does_not_hit_what_the_command_cleans_up_with() {
-    let script = format!("trap 'echo asked' TERM; trap 'echo over; exit 5' USR1; echo ready; {FOREVER}");
+    let script = format!("trap 'echo asked' TERM; trap 'echo over; exit 5' USR1; echo ready; {A_MINUTE}");
     let mut run = Run::start(&[], &script);
     assert_eq!(run.line(), "ready");
     run.signal(Signal::SIGTERM);
@@ -177,7 +177,7 @@ fn a_cancel_that_is_sent_twice_does_not_hit_what_the_command_cleans_up_with() {
 
 #[test]
 fn a_command_that_ignores_the_cancel_is_killed() {
-    let mut run = Run::start(&[], "trap '' TERM; echo $$; exec sleep 600");
+    let mut run = Run::start(&[], "trap '' TERM; echo $$; exec sleep 60");
     let command = run.line();
     run.signal(Signal::SIGTERM);
     assert_eq!(run.end(), ended(137, "canceled"));
@@ -186,7 +186,7 @@ fn a_command_that_ignores_the_cancel_is_killed() {
 
 #[test]
 fn a_stopped_command_can_be_canceled() {
-    let mut run = Run::start(&[], "echo ready; kill -STOP $$; sleep 600");
+    let mut run = Run::start(&[], "echo ready; kill -STOP $$; sleep 60");
     assert_eq!(run.line(), "ready");
     run.signal(Signal::SIGTERM);
     assert_eq!(run.end(), ended(143, "canceled"));
@@ -196,7 +196,7 @@ fn a_stopped_command_can_be_canceled() {
 fn other_signals_go_to_the_command_and_do_not_end_the_run() {
     for name in ["USR1", "USR2", "HUP", "QUIT", "WINCH"] {
         let signal: Signal = format!("SIG{name}").parse().unwrap();
-        let mut run = Run::start(&[], &format!("trap 'echo {name}; exit 0' {name}; echo ready; {FOREVER}"));
+        let mut run = Run::start(&[], &format!("trap 'echo {name}; exit 0' {name}; echo ready; {A_MINUTE}"));
         assert_eq!(run.line(), "ready");
         run.signal(signal);
         assert_eq!(run.line(), name);
@@ -206,7 +206,7 @@ fn other_signals_go_to_the_command_and_do_not_end_the_run() {
 
 #[test]
 fn a_command_past_its_time_is_ended() {
-    let mut run = Run::start(&["--timeout", "1"], "echo $$; exec sleep 600");
+    let mut run = Run::start(&["--timeout", "1"], "echo $$; exec sleep 60");
     let command = run.line();
     assert_eq!(run.end(), ended(124, "timeout"));
     assert!(is_gone(&command));
@@ -216,7 +216,7 @@ fn a_command_past_its_time_is_ended() {
 /// each does about SIGTERM.
 const LEAVES_MUCH: &str = r#"
     mkfifo ready; exec 3<>ready
-    export one='echo $$ >&3; exec sleep 600 >/dev/null'
+    export one='echo $$ >&3; exec sleep 60 >/dev/null'
     sh -c "$trap $one" &
     setsid sh -c "$trap $one" &
     (sh -c "$trap $one" &)
@@ -251,7 +251,7 @@ fn what_ignores_its_end_is_killed() {
 fn what_is_left_may_clean_up() {
     let script = format!(
         "mkfifo ready; exec 3<>ready
-         sh -c 'trap \"echo cleaned; exit\" TERM; echo >&3; {FOREVER}' &
+         sh -c 'trap \"echo cleaned; exit\" TERM; echo >&3; {A_MINUTE}' &
          read -r _ <&3"
     );
     let mut run = Run::start(&[], &script);
@@ -266,7 +266,7 @@ fn from_a_shell(shell: &str) -> Run {
 
 #[test]
 fn the_jobs_of_a_shell_that_became_legbook_live_on() {
-    let mut run = from_a_shell("sleep 600 >/dev/null & echo $!; exec \"$@\" true");
+    let mut run = from_a_shell("sleep 60 >/dev/null & echo $!; exec \"$@\" true");
     let job = run.line();
     assert_eq!(run.end(), ended(0, "ok"));
     kill(Pid::from_raw(job.parse().unwrap()), Signal::SIGKILL).unwrap();
@@ -316,8 +316,8 @@ fn on_a_terminal_the_command_has_the_foreground() {
 
 #[test]
 fn ctrl_c_cancels_a_command_that_ends_of_it() {
-    let catching = format!("trap 'exit 130' INT; echo ready; {FOREVER}");
-    for script in ["echo ready; exec sleep 600", &catching] {
+    let catching = format!("trap 'exit 130' INT; echo ready; {A_MINUTE}");
+    for script in ["echo ready; exec sleep 60", &catching] {
         let mut run = on_a_terminal(script);
         assert_eq!(run.line(), "ready");
         run.stdin.write_all(b"\x03").unwrap();
