@@ -7,11 +7,12 @@
 mod handoff;
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use legbook::Error;
 use legbook::error::{
-    CheckpointError, HandoffError, JournalError, LockError, RunError, StageError, StoreError,
+    CheckpointError, DoctorError, HandoffError, JournalError, LockError, RunError, StageError, StoreError,
 };
 use legbook::id::RunId;
 use legbook::stage::{PipelineName, StageName};
@@ -35,6 +36,11 @@ impl Exit {
     pub(crate) const UNCHECKED: Self = Self(3);
     /// Done, with degraded coverage under strict.
     pub(crate) const DEGRADED: Self = Self(3);
+
+    /// The number.
+    pub(crate) const fn code(self) -> u8 {
+        self.0
+    }
 
     /// The exit code of a child, passed on.
     pub(crate) const fn passed_on(code: u8) -> Self {
@@ -67,6 +73,15 @@ pub(crate) enum Failure {
         stage: StageName,
         /// Where it was looked for.
         pipeline: PipelineName,
+    },
+    /// Doctor could not check a store.
+    #[error("cannot check {}: {source}", store.display())]
+    Unchecked {
+        /// The store as it was named.
+        store: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<Error>,
     },
     /// A command has ended, and how it ended could not be written to its run.
     #[error("the command has ended, and its run {run_id} does not say so: {source}")]
@@ -148,7 +163,7 @@ fn is_own_failure(failure: &Failure) -> bool {
         Failure::Output(_) | Failure::Input(_) => true,
         Failure::NothingSaved { .. } => false,
         Failure::Library(error) => is_the_machines(error),
-        Failure::Unrecorded { source, .. } => is_the_machines(source),
+        Failure::Unrecorded { source, .. } | Failure::Unchecked { source, .. } => is_the_machines(source),
         Failure::Leg { source, .. } => is_the_machines(source),
         Failure::Degraded { .. } => false,
     }
@@ -185,6 +200,7 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
             format!("`{program} stage status --pipeline {pipeline}` shows what is saved")
         }
         Failure::Library(error) => library_remedy(error, program),
+        Failure::Unchecked { source, .. } => library_remedy(source, program),
         Failure::Leg { source: Error::Handoff(error), call } => handoff::remedy(error, call),
         Failure::Leg { source: Error::Store(StoreError::Absent { .. }), call } => {
             format!("begin a round, which makes it: {}", call.command("nominate"))
@@ -208,6 +224,9 @@ fn library_remedy(error: &Error, program: &str) -> String {
         Error::Checkpoint(error) => checkpoint_remedy(error, program),
         Error::Run(error) => run_remedy(error, program),
         Error::Lock(error) => lock_remedy(error, program),
+        Error::Doctor(DoctorError::NoHeadsFile { .. }) => {
+            "name the file that doctor made, or one that is not there: it is made then".into()
+        }
         Error::Stage(error) => stage_remedy(error, program),
         Error::Store(error) => store_remedy(error, program),
         _ => format!("`{program} doctor` tells what is wrong with which run"),
@@ -383,6 +402,7 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::Busy | StoreError::Pool(_) => {
             "call again; `fuser` on the store's file names the process that keeps it locked"
         }
+        StoreError::Unsettled { .. } => "call again: somebody opened and closed the store at each look",
         StoreError::Full => "free space on the store's file system and call again; nothing was changed",
         StoreError::ReadOnly => {
             "make the store, its folder and its file system writable; nothing was changed"

@@ -8,6 +8,7 @@
 
 mod context;
 mod db;
+mod doctor;
 mod exit;
 mod handoff;
 mod input;
@@ -72,6 +73,7 @@ enum Command {
     /// The protocol of three legs between which a host judges
     Handoff(handoff::Arguments),
     Stage(stage::Arguments),
+    Doctor(doctor::Arguments),
     /// Look at the store and move its bounds
     #[command(subcommand)]
     Db(db::Command),
@@ -127,6 +129,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Runs(command) => runs::run(context, command),
         Command::Handoff(arguments) => handoff::run(context, arguments),
         Command::Stage(arguments) => stage::run(context, arguments),
+        Command::Doctor(arguments) => doctor::run(context, &arguments),
         Command::Db(command) => db::run(context, command),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -72,11 +72,9 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
         object(arguments, 0).map(|object| receipt::is_terminal(&object))
     })?;
     // matches_receipt(checkpoint, candidate) -> whether the candidate is the receipt that recovery makes of the checkpoint.
-    add(connection, "matches_receipt", 2, |arguments| {
-        match (object(arguments, 0), object(arguments, 1)) {
-            (Some(checkpoint), Some(candidate)) => receipt::matches_receipt(&checkpoint, &candidate),
-            _ => false,
-        }
+    add(connection, "matches_receipt", 2, |arguments| match (object(arguments, 0), object(arguments, 1)) {
+        (Some(checkpoint), Some(candidate)) => receipt::matches_receipt(&checkpoint, &candidate),
+        _ => false,
     })
 }
 

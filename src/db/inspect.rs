@@ -120,10 +120,7 @@ impl Examined {
     }
 
     /// `None`: somebody came meanwhile, what was read may be torn.
-    fn as_immutable<T>(
-        &self,
-        work: &mut impl FnMut(&Connection) -> Result<T>,
-    ) -> Result<Option<Result<T>>> {
+    fn as_immutable<T>(&self, work: &mut impl FnMut(&Connection) -> Result<T>) -> Result<Option<Result<T>>> {
         let before = stamp(&self.path)?;
         let answer = self.connect(&self.path, "immutable=1").and_then(|connection| work(&connection));
         let settled = !open::exists(&self.wal())? && stamp(&self.path)? == before;
@@ -224,7 +221,9 @@ fn uri(path: &Path, parameters: &str) -> String {
     let mut uri = String::from("file://");
     for byte in OsString::from(path).as_bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => uri.push(char::from(*byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                uri.push(char::from(*byte))
+            }
             _ => uri.push_str(&format!("%{byte:02x}")),
         }
     }

@@ -58,7 +58,8 @@ impl Heads {
 
     /// Whether something went backwards in one of `stores`.
     pub fn went_back(stores: &[Examined]) -> bool {
-        let findings = stores.iter().filter_map(|store| store.result.as_ref().ok()).flat_map(|report| &report.findings);
+        let findings =
+            stores.iter().filter_map(|store| store.result.as_ref().ok()).flat_map(|report| &report.findings);
         findings
             .into_iter()
             .any(|finding| matches!(finding.kind, Kind::HeadBehind | Kind::HeadDiffers | Kind::HeadGone))
@@ -143,10 +144,9 @@ impl Heads {
                     Kind::HeadBehind,
                     format!("the journal ends at {}; it was seen at {}", head.sequence, seen.sequence),
                 )),
-                Some(_) if digest_at(connection, run_id, seen.sequence)? != seen.digest => Some((
-                    Kind::HeadDiffers,
-                    format!("event {} is another one than was seen", seen.sequence),
-                )),
+                Some(_) if digest_at(connection, run_id, seen.sequence)? != seen.digest => {
+                    Some((Kind::HeadDiffers, format!("event {} is another one than was seen", seen.sequence)))
+                }
                 Some(_) => None,
             };
             if let Some((kind, what)) = fault {

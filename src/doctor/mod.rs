@@ -131,9 +131,11 @@ fn ask_in_peace(connection: &Connection, path: &Path, options: Options<'_>) -> R
     loop {
         let before = data_version(connection)?;
         let transaction = connection.unchecked_transaction()?;
-        let mut report = Examination { path, connection: &transaction, options, findings: Vec::new() }.run()?;
+        let mut report =
+            Examination { path, connection: &transaction, options, findings: Vec::new() }.run()?;
         drop(transaction);
-        if round < ROUNDS && report.runs.iter().any(is_about_run_json) && data_version(connection)? != before {
+        if round < ROUNDS && report.runs.iter().any(is_about_run_json) && data_version(connection)? != before
+        {
             round += 1;
             continue;
         }
@@ -224,7 +226,9 @@ impl Examination<'_> {
             self.findings.push(Finding::new(
                 Kind::IdentityBroken,
                 "the store does not have exactly one identity of 32 hex characters",
-                Remedy::advice("put back the last copy of the store that was whole; heads are kept by this id"),
+                Remedy::advice(
+                    "put back the last copy of the store that was whole; heads are kept by this id",
+                ),
             ));
         }
         Ok(store_id)

@@ -70,7 +70,11 @@ fn stop<T>(reason: Reason, detail: impl Into<String>) -> Result<T, Stop> {
 
 /// Stops at a bound: `key`, whose value is `bound` and would have to be `needs`.
 fn stop_at_bound<T>(reason: Reason, key: &'static str, bound: u64, needs: u64) -> Result<T, Stop> {
-    Err(Stop::Fault(Fault { reason, detail: format!("{needs} are more than the {bound} of {key}"), needs: Some((key, needs)) }))
+    Err(Stop::Fault(Fault {
+        reason,
+        detail: format!("{needs} are more than the {bound} of {key}"),
+        needs: Some((key, needs)),
+    }))
 }
 
 /// Judges runs of one store in one transaction.
@@ -134,9 +138,9 @@ impl Court<'_> {
 
     fn size(&self, run_id: &str) -> Result<(u64, u64)> {
         let sql = include_str!("sql/journal_size.sql");
-        Ok(self.connection.query_row(sql, named_params! { ":run_id": run_id }, |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?)
+        Ok(self
+            .connection
+            .query_row(sql, named_params! { ":run_id": run_id }, |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
 
     fn check_bounds(&self, run_id: &str) -> Result<(), Stop> {
@@ -282,7 +286,9 @@ impl Court<'_> {
                 run_id,
                 Kind::RunColumns,
                 format!("{column} of the run's row is not that of its last snapshot"),
-                Remedy::advice("the next write of the run puts it right; runs show and at tell what the snapshot says"),
+                Remedy::advice(
+                    "the next write of the run puts it right; runs show and at tell what the snapshot says",
+                ),
             ));
         }
         if self.one(include_str!("sql/receipt_of_other_bytes.sql"), of_checkpoint)?.unwrap_or(false) {

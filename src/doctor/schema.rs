@@ -58,7 +58,9 @@ pub(super) fn compare(connection: &Connection, version: i64) -> Result<Compariso
     for (name, want) in &wanted {
         let is_table = want.kind == "table";
         let fault = match found.get(name) {
-            None => Finding::new(Kind::SchemaMissing, format!("the {} {name} is missing", want.kind), again(want)),
+            None => {
+                Finding::new(Kind::SchemaMissing, format!("the {} {name} is missing", want.kind), again(want))
+            }
             Some(have) if have != want => Finding::new(
                 Kind::SchemaChanged,
                 format!("the {} {name} is not the one of the schema", want.kind),

@@ -1,0 +1,256 @@
+//! `legbook doctor`: whether what stores say can be relied on.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use legbook::clock::SystemClock;
+use legbook::doctor::{
+    self, Examined, Finding, Heads, Options, Outcome, Progress, Remedy, Report, RunVerdict, Verdict,
+};
+use legbook::json::Value;
+use legbook::process::SystemProcesses;
+
+use super::context::Context;
+use super::exit::{Exit, Failure};
+use super::render::{Render, Tone, nullable, object, printable};
+use super::values;
+
+/// Check stores: journals, checkpoints, run.json, the files; changes nothing
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 ok; 1 warn; 2 fail; 3 could not check (no store, busy, unreadable, a wrong
+option). Of many stores the worst, in the order 2, 3, 1, 0.
+docs/OPERATIONS.md tells what each finding asks of you.
+
+  legbook doctor                                  the store that is found by looking upwards
+  legbook doctor --full --quiet --warn-ok /srv/*/.legbook/store.db
+  legbook doctor --heads ~/heads.json             and compare with what was seen before")]
+pub(crate) struct Arguments {
+    /// The stores' files; without any, the one that other commands would use
+    #[arg(value_name = "STORE", value_parser = values::path())]
+    stores: Vec<PathBuf>,
+    /// Look at every run instead of the newest 50, hash every checkpoint, check every index
+    #[arg(long)]
+    full: bool,
+    /// Compare each journal with the last sequence and digest kept in FILE, and keep the new ones there
+    #[arg(long, value_name = "FILE", value_parser = values::path())]
+    heads: Option<PathBuf>,
+    /// Keep the heads as they are now, also where a journal went backwards
+    #[arg(long, requires = "heads")]
+    accept_heads: bool,
+    /// Exit 0 instead of 1 where there are warnings only
+    #[arg(long)]
+    warn_ok: bool,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
+    let paths = if arguments.stores.is_empty() {
+        vec![context.location()?.path]
+    } else {
+        arguments.stores.iter().map(|path| context.cwd().join(path)).collect()
+    };
+    let kept = arguments.heads.as_deref().map(Heads::read).transpose()?;
+    let heads = kept.clone().map(Option::unwrap_or_default);
+    let bar = Bar::new(context.render);
+    let stores = doctor::examine_all(
+        &paths,
+        Options {
+            full: arguments.full,
+            // This process opens the stores in no other way.
+            alone: true,
+            heads: heads.as_ref(),
+            accept_heads: arguments.accept_heads,
+            clock: &SystemClock,
+            processes: &SystemProcesses,
+            progress: &bar,
+        },
+    );
+    bar.0.finish_and_clear();
+    let kept = match (&arguments.heads, heads) {
+        (Some(file), Some(heads)) => Some(keep(file, heads, matches!(kept, Some(None)), &stores)?),
+        _ => None,
+    };
+    let outcome = doctor::worst(&stores);
+    let exit = exit(outcome, arguments.warn_ok);
+    if context.render.json() {
+        answer(context.render, outcome, exit, &stores, kept.as_ref())?;
+    } else {
+        for store in stores {
+            tell(context, store, arguments.warn_ok)?;
+        }
+        if let Some(kept) = &kept {
+            context.render.note(&kept.says());
+        }
+    }
+    Ok(exit)
+}
+
+fn exit(outcome: Outcome, warn_ok: bool) -> Exit {
+    match outcome {
+        Outcome::Ok => Exit::DONE,
+        Outcome::Warn if warn_ok => Exit::DONE,
+        Outcome::Warn => Exit::FAILED,
+        Outcome::Fail => Exit::REFUSED,
+        Outcome::Unchecked => Exit::UNCHECKED,
+    }
+}
+
+/// What became of the heads file.
+struct Kept<'a> {
+    file: &'a Path,
+    made: bool,
+    replaced: bool,
+}
+
+impl Kept<'_> {
+    fn says(&self) -> String {
+        let file = self.file.display();
+        match (self.made, self.replaced) {
+            (true, true) => {
+                format!("heads: {file} was not there and has been made; there was nothing to compare with")
+            }
+            (_, true) => format!("heads: {file} holds the heads of now"),
+            (_, false) => format!("heads: {file} is as it was, for something went backwards"),
+        }
+    }
+}
+
+fn keep<'a>(file: &'a Path, mut heads: Heads, made: bool, stores: &[Examined]) -> Result<Kept<'a>, Failure> {
+    let replaced = !Heads::went_back(stores);
+    if replaced {
+        heads.take_over(stores);
+        heads.write(file)?;
+    }
+    Ok(Kept { file, made, replaced })
+}
+
+fn answer(
+    render: Render,
+    outcome: Outcome,
+    exit: Exit,
+    stores: &[Examined],
+    kept: Option<&Kept<'_>>,
+) -> Result<(), Failure> {
+    let kept = kept.map(|kept| {
+        object([
+            ("file", kept.file.display().to_string().into()),
+            ("made", kept.made.into()),
+            ("replaced", kept.replaced.into()),
+        ])
+    });
+    let object = object([
+        ("outcome", outcome.word().into()),
+        ("exit_code", i64::from(exit.code()).into()),
+        ("stores", Value::Array(stores.iter().map(Examined::to_json).collect())),
+        ("heads", nullable(kept)),
+    ]);
+    render.answer(&object, "")
+}
+
+/// Tells people about one store: with `--quiet` nothing where it is well, else one line.
+fn tell(context: &Context, store: Examined, warn_ok: bool) -> Result<(), Failure> {
+    let render = context.render;
+    let outcome = store.outcome();
+    let report = match store.result {
+        Ok(report) => report,
+        Err(source) => {
+            context.report(&Failure::Unchecked { store: store.path, source: Box::new(source) });
+            return Ok(());
+        }
+    };
+    let line = line(render, &store.path, outcome, &report);
+    if render.quiet() {
+        return if exit(outcome, warn_ok) == Exit::DONE { Ok(()) } else { render.text(&line) };
+    }
+    let mut text = line;
+    for finding in &report.findings {
+        text.push_str(&told_finding(render, finding));
+    }
+    for run in report.runs.iter().filter(|run| run.reason.is_some()) {
+        text.push_str(&told_run(render, run));
+    }
+    if let Some(why) = &report.not_judged {
+        text.push_str(&format!("  the runs were not judged: {why}\n"));
+    }
+    if report.skipped > 0 {
+        let newest = doctor::NEWEST;
+        let skipped = report.skipped;
+        text.push_str(&format!(
+            "  {skipped} runs older than the newest {newest} were not looked at; --full does\n"
+        ));
+    }
+    render.text(&text)
+}
+
+fn line(render: Render, store: &Path, outcome: Outcome, report: &Report) -> String {
+    let word = render.paint(tone(outcome), outcome.word());
+    let mut kinds: Vec<&str> = report.findings.iter().map(|finding| finding.kind.word()).collect();
+    kinds.dedup();
+    let found = if kinds.is_empty() { String::new() } else { format!("; found: {}", kinds.join(", ")) };
+    format!("{}: {word}: {}{}\n", printable(&store.to_string_lossy()), printable(&report.detail()), found)
+}
+
+fn told_finding(render: Render, finding: &Finding) -> String {
+    let severity = finding.kind.severity();
+    let word = render.paint(tone(severity.into()), severity.word());
+    let run = finding.run_id.as_deref().map(|run_id| format!("run {}: ", printable(run_id)));
+    format!(
+        "  {word} {}: {}{}\n       {}\n",
+        finding.kind.word(),
+        run.unwrap_or_default(),
+        printable(&finding.what),
+        told_remedy(&finding.remedy)
+    )
+}
+
+fn told_run(render: Render, run: &RunVerdict) -> String {
+    let tone = if run.verdict == Verdict::Fail { Tone::Bad } else { Tone::Doubtful };
+    let word = render.paint(tone, run.verdict.word());
+    let detail = if run.detail.is_empty() { String::new() } else { format!(" ({})", printable(&run.detail)) };
+    let remedy = run.remedy.as_ref().map(|remedy| format!("       {}\n", told_remedy(remedy)));
+    format!("  {word} run {}: {}{detail}\n{}", printable(&run.run_id), run.says, remedy.unwrap_or_default())
+}
+
+fn told_remedy(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::Command(_) => format!("do: {}", printable(&remedy.text())),
+        Remedy::Sql(_) => "do: run in sqlite3 the statements that --json has under remedy.sql".to_owned(),
+        Remedy::Advice(text) => printable(text).into_owned(),
+    }
+}
+
+fn tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Ok => Tone::Good,
+        Outcome::Warn => Tone::Doubtful,
+        Outcome::Unchecked | Outcome::Fail => Tone::Bad,
+    }
+}
+
+/// A bar on stderr, where that is a terminal.
+#[derive(Debug)]
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new(render: Render) -> Self {
+        if render.quiet() || render.json() {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("doctor {bar:30} {pos}/{len}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+}
+
+impl Progress for Bar {
+    fn more(&self, steps: u64) {
+        self.0.inc_length(steps);
+    }
+
+    fn step(&self) {
+        self.0.inc(1);
+    }
+}
