@@ -43,14 +43,7 @@ pub(crate) enum Taken {
 
 /// The proof that a caller may write a run: only [`hold`] makes one, and it is good in that transaction alone.
 #[derive(Debug)]
-pub(crate) struct Held(Lock);
-
-impl Held {
-    /// The lock that is held.
-    pub(crate) fn lock(&self) -> &Lock {
-        &self.0
-    }
-}
+pub(crate) struct Held(pub(super) Lock);
 
 /// Takes the lock of a workspace for a run.
 ///

@@ -126,10 +126,10 @@ fn a_write_is_proved_by_the_token_of_that_very_lock() {
     assert!(matches!(refused(scene.hold("two", Some(&one))), LockError::NotLocked { .. }));
     let two = scene.token("/v", "two", OWNER);
 
-    assert_eq!(scene.hold("one", Some(&one)).unwrap().lock().run_id, id("one"));
+    assert_eq!(scene.hold("one", Some(&one)).unwrap().0.run_id, id("one"));
     // As it comes back from its owner.
     let spoken = OwnerToken::parse(two.expose()).unwrap();
-    assert_eq!(scene.hold("two", Some(&spoken)).unwrap().lock().workspace, Path::new("/v"));
+    assert_eq!(scene.hold("two", Some(&spoken)).unwrap().0.workspace, Path::new("/v"));
 
     assert!(matches!(refused(scene.hold("one", None)), LockError::NoToken { .. }));
     assert!(matches!(
