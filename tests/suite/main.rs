@@ -13,6 +13,7 @@ mod docs;
 mod event;
 mod fakes;
 mod handoff_cli;
+mod handoff_example;
 mod handoff_legs;
 mod handoff_text;
 mod json;
