@@ -127,6 +127,12 @@ fn the_format_worked_through_by_hand_comes_out_as_written() {
 }
 
 #[test]
+fn the_handoff_prints_what_its_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    hold("HANDOFF.md", folder.path(), str::to_owned);
+}
+
+#[test]
 fn the_event_made_by_hand_is_the_one_that_the_library_makes() {
     let text = fs::read_to_string(document("FORMAT.md")).unwrap();
     let snapshot = b"{\n  \"status\": \"started\"\n}\n";
