@@ -17,6 +17,7 @@ pub mod lock;
 pub mod process;
 pub mod projection;
 pub mod receipt;
+pub mod recovery;
 pub mod run;
 pub mod settings;
 pub mod stage;

@@ -123,7 +123,8 @@ impl fmt::Display for Party {
     }
 }
 
-fn bounded(message: String) -> String {
+/// `message`, cut where it is longer than a diagnostic may be.
+pub(super) fn bounded(message: String) -> String {
     if message.chars().count() <= MAX_DIAGNOSTIC {
         return message;
     }

@@ -11,6 +11,7 @@ mod id;
 mod journal;
 mod json;
 mod lock;
+mod recovery;
 mod run;
 mod setting;
 mod stage;
@@ -27,6 +28,7 @@ pub use id::IdError;
 pub use journal::JournalError;
 pub use json::{JsonError, JsonFault};
 pub use lock::{LockError, Party};
+pub use recovery::RecoveryError;
 pub use run::RunError;
 pub use setting::SettingError;
 pub use stage::StageError;
@@ -85,6 +87,9 @@ pub enum Error {
     /// A run, its directory, its snapshots.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A run that is not recovered.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
     /// What the stage store refuses.
     #[error(transparent)]
     Stage(#[from] StageError),

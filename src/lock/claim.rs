@@ -30,6 +30,18 @@ impl Claim {
     }
 }
 
+/// The lock of `run_id`, where it may be claimed; nothing changes.
+///
+/// # Errors
+/// As [`claim`].
+pub(crate) fn claimable(transaction: &Transaction<'_>, judge: &Judge<'_>, run_id: &RunId) -> Result<Lock> {
+    let found = row::find(transaction, Some(run_id), None)?
+        .ok_or_else(|| LockError::NotLocked { run_id: run_id.clone() })?;
+    let lock = found.map_err(LockError::from)?;
+    refuse_live(judge, &lock)?;
+    Ok(lock)
+}
+
 /// Claims the lock of `run_id` for the process `claimer`. A dead claimer's claim is taken over, and stands no more.
 ///
 /// # Errors
@@ -42,10 +54,7 @@ pub(crate) fn claim(
     run_id: &RunId,
     claimer: &Identity,
 ) -> Result<Claim> {
-    let found = row::find(transaction, Some(run_id), None)?
-        .ok_or_else(|| LockError::NotLocked { run_id: run_id.clone() })?;
-    let lock = found.map_err(LockError::from)?;
-    refuse_live(judge, &lock)?;
+    let lock = claimable(transaction, judge, run_id)?;
     let id =
         clock::random_hex(clock, CLAIM_ID_BYTES).map_err(Error::io("get random bytes from", "the system"))?;
     transaction.prepare_cached(include_str!("sql/claim.sql"))?.execute(named_params! {

@@ -28,7 +28,7 @@ pub use state::{LockState, state};
 pub use token::OwnerToken;
 pub use workspace::workspace_of;
 
-pub(crate) use claim::{Claim, claim, claim_stands, clear_dead, remove_claimed, unclaim};
+pub(crate) use claim::{Claim, claim, claim_stands, claimable, clear_dead, remove_claimed, unclaim};
 pub(crate) use judge::Judge;
 pub(crate) use own::{Held, Request, Taken, hold, rehome, release, take};
 pub(crate) use state::state_in;

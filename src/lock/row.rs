@@ -51,7 +51,7 @@ impl Lock {
     }
 
     /// The owner, as an error names it.
-    pub(super) fn owner_party(&self) -> Party {
+    pub(crate) fn owner_party(&self) -> Party {
         self.party(&self.owner, &self.acquired_at)
     }
 

@@ -8,7 +8,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -156,6 +156,25 @@ impl ExportLock {
         sync_dir(&self.run_dir)?;
         Ok(name)
     }
+}
+
+/// The name under which a run.json was kept last (`run.json.<label>-…`), by the time of its renaming.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn last_kept(run_dir: &Path, label: &str) -> Result<Option<String>> {
+    let prefix = format!("{RUN_JSON}.{label}-");
+    let mut last = None;
+    for entry in fs::read_dir(run_dir).map_err(Error::io("list", run_dir))? {
+        let entry = entry.map_err(Error::io("list", run_dir))?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if !name.starts_with(&prefix) {
+            continue;
+        }
+        let metadata = entry.metadata().map_err(Error::io("look at", entry.path()))?;
+        last = last.max(Some(((metadata.ctime(), metadata.ctime_nsec()), name)));
+    }
+    Ok(last.map(|(_, name)| name))
 }
 
 fn sync_dir(dir: &Path) -> Result<()> {

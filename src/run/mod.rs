@@ -11,14 +11,14 @@
 
 mod export;
 pub mod file;
-mod last;
+pub(crate) mod last;
 mod query;
-mod receipts;
+pub(crate) mod receipts;
 mod snapshot;
 mod start;
 mod status;
-mod table;
-mod terminalize;
+pub(crate) mod table;
+pub(crate) mod terminalize;
 mod write;
 
 pub use export::{Exported, export};

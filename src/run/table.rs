@@ -129,6 +129,13 @@ pub(crate) fn move_to(tx: &Transaction<'_>, run_id: &RunId, run_dir: &Path, work
     Ok(())
 }
 
+/// Gives the run another directory and leaves its workspace as it is: recovery was told where the directory is now.
+pub(crate) fn relocate(tx: &Transaction<'_>, run_id: &RunId, run_dir: &Path) -> Result<()> {
+    tx.prepare_cached(include_str!("sql/relocate.sql"))?
+        .execute(params![run_id.as_str(), file::utf8(run_dir)?])?;
+    Ok(())
+}
+
 /// Keeps what `snapshot` says, for people.
 pub(crate) fn note_snapshot(tx: &Transaction<'_>, run_id: &RunId, snapshot: &Object) -> Result<()> {
     let said = |key: &str| snapshot.get(key.as_bytes()).and_then(Value::as_str);

@@ -5,9 +5,12 @@
 //! row. A crash anywhere leaves a claimed row of a dead claimer, which the next caller takes over: it finds the
 //! receipt in run.json (terminal: nothing is made anew) or makes it.
 
+use std::path::{Path, PathBuf};
+
 use crate::clock::offset_time;
 use crate::db::Store;
-use crate::error::Result;
+use crate::digest::Digest;
+use crate::error::{RecoveryError, Result};
 use crate::id::RunId;
 use crate::json::{self, Integer, Object, Text};
 use crate::lock::{self, Claim, Judge};
@@ -20,11 +23,28 @@ use super::table;
 
 /// What became of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// The receipt was written; its status before.
-    Receipt,
-    /// The run was terminal already; only the lock was removed.
-    WasTerminal,
+pub(crate) struct Ended {
+    /// The name that an unparseable run.json is kept under.
+    pub(crate) kept_as: Option<String>,
+    /// SHA-256 of the receipt; `None` where the run had ended already and only the lock was removed.
+    pub(crate) receipt: Option<Digest>,
+}
+
+/// Where a run lives from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The run directory: absolute, and real where it is there.
+    pub(crate) run_dir: PathBuf,
+    /// Whether the store knows another one.
+    pub(crate) moved: bool,
+}
+
+impl Place {
+    /// Makes the directory where it is missing, and takes the export lock in it.
+    pub(crate) fn lock(&self, store: &Store) -> Result<ExportLock> {
+        let (run_dir, _) = file::make_run_dir(&self.run_dir)?;
+        ExportLock::take(&run_dir, store.clock())
+    }
 }
 
 /// Ends `run_id` and removes its lock.
@@ -34,56 +54,60 @@ pub(crate) enum Ended {
 pub(crate) fn dead_owner(store: &Store, run_id: &RunId) -> Result<Ended> {
     let judge = Judge::new(store);
     let claimer = store.processes().current();
-    let claim = store.write(|tx| lock::claim(tx, store.clock(), &judge, run_id, &claimer))?;
-    under_claim(store, run_id, &claim).inspect_err(|_| {
+    let (place, claim) = store.write(|tx| {
+        let run_dir = table::get(tx, run_id)?.directory()?.to_path_buf();
+        let claim = lock::claim(tx, store.clock(), &judge, run_id, &claimer)?;
+        Ok((Place { run_dir, moved: false }, claim))
+    })?;
+    store.reached(Step::Claimed);
+    under_claim(store, run_id, &claim, &place).inspect_err(|_| {
         // The first error is the one to tell; a claim that stays is taken over by the next caller.
         let _ = store.write(|tx| lock::unclaim(tx, &claim));
     })
 }
 
-/// [`dead_owner`] under a claim that the caller has taken.
-pub(crate) fn under_claim(store: &Store, run_id: &RunId, claim: &Claim) -> Result<Ended> {
-    store.reached(Step::Claimed);
-    let run = store.read(|tx| table::get(tx, run_id))?;
-    let run_dir = run.directory()?;
+/// [`dead_owner`] under a claim that the caller has taken, and gives back after an error.
+pub(crate) fn under_claim(store: &Store, run_id: &RunId, claim: &Claim, place: &Place) -> Result<Ended> {
     let recovered_at = offset_time(crate::clock::to_micros(store.clock().now()));
-    let ended = if run_dir.is_dir() {
-        let export = ExportLock::take(run_dir, store.clock())?;
-        let base = base(store, &export, run_dir)?;
-        match receipt::receipt(&base, &dead(claim), &recovered_at, false) {
-            Some(object) => {
-                let bytes = json::snapshot_bytes(&object);
-                export.replace(store, &bytes)?;
-                Some((object, bytes))
-            }
-            None => None,
-        }
-    } else {
-        // The directory is gone, and with it everything that a receipt could be put into.
-        None
-    };
+    let export = place.lock(store)?;
+    let (base, kept_as) = base(store, &export, &place.run_dir)?;
+    let made = receipt::receipt(&base, &dead(claim), &recovered_at, false)
+        .map(|object| (json::snapshot_bytes(&object), object));
+    if let Some((bytes, _)) = &made {
+        export.replace(store, bytes)?;
+    }
     store.reached(Step::ReceiptExported);
     store.write(|tx| {
-        if let Some((object, bytes)) = &ended {
-            receipts::keep(tx, run_id, 0, &recovered_at, object, bytes)?;
-            table::note_snapshot(tx, run_id, object)?;
+        if !lock::remove_claimed(tx, claim)? {
+            return Err(RecoveryError::ClaimLost { run_id: run_id.clone() }.into());
         }
-        lock::remove_claimed(tx, claim)?;
+        if let Some((bytes, object)) = &made {
+            receipts::keep(tx, run_id, 0, &recovered_at, object, bytes)?;
+        }
+        table::note_snapshot(tx, run_id, made.as_ref().map_or(&base, |(_, object)| object))?;
+        if place.moved {
+            table::relocate(tx, run_id, &place.run_dir)?;
+        }
         Ok(())
     })?;
-    Ok(if ended.is_some() { Ended::Receipt } else { Ended::WasTerminal })
+    Ok(Ended { kept_as, receipt: made.map(|(bytes, _)| Digest::of(&bytes)) })
 }
 
-/// The object that the receipt is made of: run.json, or what stands for it where there is none to read.
-fn base(store: &Store, export: &ExportLock, run_dir: &std::path::Path) -> Result<Object> {
+/// The object that the receipt is made of: run.json, or what stands for it where there is none to read; and the name
+/// that an unparseable one was renamed to.
+fn base(store: &Store, export: &ExportLock, run_dir: &Path) -> Result<(Object, Option<String>)> {
     let text = file::utf8(run_dir)?;
     Ok(match file::read(run_dir)? {
-        OnDisk::Snapshot(_, object) => object,
-        OnDisk::Missing => receipt::unavailable_snapshot(text, None),
+        OnDisk::Snapshot(_, object) => (object, None),
+        OnDisk::Missing => {
+            // A recovery that died after the renaming left a file that this receipt is to name.
+            let kept = file::last_kept(run_dir, "corrupt")?;
+            (receipt::unavailable_snapshot(text, kept.as_deref()), None)
+        }
         OnDisk::Unparseable(_) => {
             let name = export.set_aside("corrupt", store.clock())?;
             store.reached(Step::CorruptRenamed);
-            receipt::unavailable_snapshot(text, Some(&name))
+            (receipt::unavailable_snapshot(text, Some(&name)), Some(name))
         }
     })
 }

@@ -1,0 +1,139 @@
+//! The whole check of a journaled run that comes before anything of it is restored (contract recovery.md, Recovery, 5).
+//!
+//! The chain from sequence 1 with every digest computed anew, one run, the bounds, the latest checkpoint's payload and
+//! then its bytes, what follows it, and a receipt that comes after it. Only the text of the tables is believed: no
+//! view, no trigger, no derived column. Nothing is repaired or skipped; the first fault is the answer.
+//!
+//! Cost: one pass over the journal. In memory are its idempotency keys, two snapshots at most, and the events after
+//! the latest checkpoint, of which more than one are a fault already.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{OptionalExtension, Transaction, named_params};
+
+use crate::checkpoint;
+use crate::digest::Digest;
+use crate::error::{Error, RecoveryError, Result};
+use crate::event::{ChainVerifier, CheckpointPayload, Event, Head, JournalBounds, covered};
+use crate::id::RunId;
+use crate::journal;
+use crate::json::{self, Object, Value};
+use crate::receipt;
+
+/// A run whose journal holds.
+#[derive(Debug)]
+pub(super) struct Validated {
+    /// Where the journal ends.
+    pub(super) head: Head,
+    /// The store's last snapshot.
+    pub(super) last: Snapshot,
+}
+
+/// A snapshot of the store, as bytes and as the object that they hold.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) sha256: Digest,
+    pub(super) bytes: Vec<u8>,
+    pub(super) object: Object,
+    /// Whether it is a receipt that came after the latest checkpoint.
+    pub(super) is_receipt: bool,
+}
+
+/// The latest checkpoint event and those after it; no more than two are kept, because one at most is covered.
+#[derive(Default)]
+struct End {
+    checkpoint: Option<Event>,
+    tail: Vec<Event>,
+}
+
+/// Checks the journal of `run_id`.
+///
+/// # Errors
+/// [`RecoveryError`], the first fault; the store's own of reading.
+pub(super) fn validate(tx: &Transaction<'_>, run_id: &RunId) -> Result<Validated> {
+    let bounds = journal::bounds(tx)?;
+    let (head, End { checkpoint, tail }) = chain(tx, run_id, bounds)?;
+    let checkpoint = checkpoint.ok_or_else(|| RecoveryError::NoCheckpoint { run_id: run_id.clone() })?;
+    let sequence = checkpoint.sequence();
+    let payload = CheckpointPayload::parse(checkpoint.payload(), bounds.max_checkpoint_bytes)
+        .map_err(|fault| RecoveryError::CheckpointEvent { run_id: run_id.clone(), sequence, fault })?;
+    let (bytes, object) = checkpoint::read_valid(tx, &payload).map_err(|error| match error {
+        Error::Checkpoint(fault) => {
+            RecoveryError::Checkpoint { run_id: run_id.clone(), sequence, fault }.into()
+        }
+        other => other,
+    })?;
+    if !covered(&payload, &tail, object.get("status".as_bytes()).and_then(Value::as_str)) {
+        return Err(RecoveryError::UncoveredTail { run_id: run_id.clone(), sequence }.into());
+    }
+    let last = match stored_receipt(tx, run_id, sequence, head)? {
+        Some(receipt) => receipt,
+        None => Snapshot { sha256: payload.sha256, bytes, object, is_receipt: false },
+    };
+    Ok(Validated { head, last })
+}
+
+fn chain(tx: &Transaction<'_>, run_id: &RunId, bounds: journal::Bounds) -> Result<(Head, End)> {
+    let mut verifier = ChainVerifier::new(JournalBounds {
+        max_events: bounds.max_journal_events,
+        max_bytes: bounds.max_journal_bytes,
+    });
+    let mut end = End::default();
+    let mut statement = tx.prepare(include_str!("sql/journal.sql"))?;
+    let mut rows = statement.query(named_params! { ":run_id": run_id.as_str() })?;
+    let mut misplaced = None;
+    while let Some(row) = rows.next()? {
+        let line = match row.get_ref(1)? {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+            _ => &[],
+        };
+        let Some(event) = verifier.push(line) else { continue };
+        let sequence = event.sequence();
+        if misplaced.is_none() && !matches!(row.get_ref(0)?, ValueRef::Integer(of_row) if of_row == sequence)
+        {
+            misplaced = Some(sequence);
+        }
+        if event.is_checkpoint() {
+            end = End { checkpoint: Some(event), tail: Vec::new() };
+        } else if end.tail.len() < 2 {
+            end.tail.push(event);
+        }
+    }
+    let head = verifier
+        .finish(run_id.as_str())
+        .map_err(|fault| RecoveryError::Journal { run_id: run_id.clone(), fault })?;
+    match misplaced {
+        Some(sequence) => Err(RecoveryError::Row { run_id: run_id.clone(), sequence }.into()),
+        None => Ok((head, end)),
+    }
+}
+
+/// The receipt that a recovery before this one left, where the run has not gone on since.
+fn stored_receipt(
+    tx: &Transaction<'_>,
+    run_id: &RunId,
+    checkpoint: i64,
+    head: Head,
+) -> Result<Option<Snapshot>> {
+    let mut statement = tx.prepare(include_str!("sql/receipt.sql"))?;
+    let found: Option<(i64, String, Vec<u8>)> = statement
+        .query_row(named_params! { ":run_id": run_id.as_str(), ":sequence": checkpoint }, |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .optional()?;
+    let Some((sequence, sha256, bytes)) = found else { return Ok(None) };
+    let fault = |rule| RecoveryError::Receipt { run_id: run_id.clone(), sequence, rule };
+    if sequence != head.sequence {
+        return Err(fault("it was not made at the end of the journal").into());
+    }
+    let sha256 = Digest::parse(&sha256)
+        .filter(|sha256| *sha256 == Digest::of(&bytes))
+        .ok_or_else(|| fault("digest-mismatch: its bytes have another SHA-256"))?;
+    let object = json::parse_object(&bytes)
+        .ok()
+        .filter(|object| json::snapshot_bytes(object) == bytes)
+        .ok_or_else(|| fault("encoding-mismatch: it is not a snapshot"))?;
+    if !receipt::is_terminal(&object) {
+        return Err(fault("it does not end the run").into());
+    }
+    Ok(Some(Snapshot { sha256, bytes, object, is_receipt: true }))
+}

@@ -1,0 +1,1 @@
+UPDATE runs SET run_dir = ?2 WHERE run_id = ?1;
