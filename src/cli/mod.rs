@@ -8,6 +8,7 @@
 
 mod context;
 mod db;
+mod demo;
 mod doctor;
 mod exit;
 mod handoff;
@@ -74,6 +75,7 @@ enum Command {
     Handoff(handoff::Arguments),
     Stage(stage::Arguments),
     Doctor(doctor::Arguments),
+    Demo(demo::Arguments),
     /// Look at the store and move its bounds
     #[command(subcommand)]
     Db(db::Command),
@@ -130,6 +132,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Handoff(arguments) => handoff::run(context, arguments),
         Command::Stage(arguments) => stage::run(context, arguments),
         Command::Doctor(arguments) => doctor::run(context, &arguments),
+        Command::Demo(arguments) => demo::run(context, &arguments),
         Command::Db(command) => db::run(context, command),
         Command::Completions { shell } => {
             let mut script = Vec::new();

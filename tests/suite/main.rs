@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cli;
+mod cli_demo;
 mod cli_docs;
 mod cli_refusals;
 mod cli_run;
