@@ -12,7 +12,8 @@ use std::process::ExitCode;
 
 use legbook::Error;
 use legbook::error::{
-    CheckpointError, DoctorError, HandoffError, JournalError, LockError, RunError, StageError, StoreError,
+    CheckpointError, DoctorError, HandoffError, JournalError, LockError, RecoveryError, RunError, StageError,
+    StoreError,
 };
 use legbook::id::RunId;
 use legbook::stage::{PipelineName, StageName};
@@ -83,6 +84,9 @@ pub(crate) enum Failure {
         #[source]
         source: Box<Error>,
     },
+    /// A run was not recovered. That its run.json can't be read refuses a recovery, as a fault in its journal does.
+    #[error(transparent)]
+    Unrecovered(Error),
     /// A command has ended, and how it ended could not be written to its run.
     #[error("the command has ended, and its run {run_id} does not say so: {source}")]
     Unrecorded {
@@ -163,6 +167,7 @@ fn is_own_failure(failure: &Failure) -> bool {
         Failure::Output(_) | Failure::Input(_) => true,
         Failure::NothingSaved { .. } => false,
         Failure::Library(error) => is_the_machines(error),
+        Failure::Unrecovered(error) => !matches!(error, Error::Io { .. }) && is_the_machines(error),
         Failure::Unrecorded { source, .. } | Failure::Unchecked { source, .. } => is_the_machines(source),
         Failure::Leg { source, .. } => is_the_machines(source),
         Failure::Degraded { .. } => false,
@@ -199,7 +204,7 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
         Failure::NothingSaved { pipeline, .. } => {
             format!("`{program} stage status --pipeline {pipeline}` shows what is saved")
         }
-        Failure::Library(error) => library_remedy(error, program),
+        Failure::Library(error) | Failure::Unrecovered(error) => library_remedy(error, program),
         Failure::Unchecked { source, .. } => library_remedy(source, program),
         Failure::Leg { source: Error::Handoff(error), call } => handoff::remedy(error, call),
         Failure::Leg { source: Error::Store(StoreError::Absent { .. }), call } => {
@@ -224,6 +229,7 @@ fn library_remedy(error: &Error, program: &str) -> String {
         Error::Checkpoint(error) => checkpoint_remedy(error, program),
         Error::Run(error) => run_remedy(error, program),
         Error::Lock(error) => lock_remedy(error, program),
+        Error::Recovery(error) => recovery_remedy(error, program),
         Error::Doctor(DoctorError::NoHeadsFile { .. }) => {
             "name the file that doctor made, or one that is not there: it is made then".into()
         }
@@ -335,6 +341,39 @@ fn lock_remedy(error: &LockError, program: &str) -> String {
         LockError::Lease { .. } => "give a --lease like 90s, 30m or 2h".into(),
         LockError::WorkspaceNotUtf8 { .. } => "work in a directory whose path is UTF-8".into(),
         _ => format!("`{program} doctor` tells what is wrong with which run"),
+    }
+}
+
+fn recovery_remedy(error: &RecoveryError, program: &str) -> String {
+    match error {
+        RecoveryError::StillActive { owner, why } if why.starts_with("it may live") => format!(
+            "if you know that it is dead: {program} runs recover {} --owner-is-dead; who it is: {program} runs lock {0}",
+            owner.run_id
+        ),
+        RecoveryError::StillActive { owner, .. } => {
+            format!("let it work, or end it first; who it is: {program} runs lock {}", owner.run_id)
+        }
+        RecoveryError::ForeignLock { holder, .. } => {
+            format!("recover the run that holds the workspace's lock: {program} runs recover {holder}")
+        }
+        RecoveryError::InvalidLock { run_id, .. } => format!(
+            "keep a copy of the store, then look at the row: sqlite3 \"$({program} db path)\" \"SELECT * FROM locks\"; {program} runs lock {run_id}"
+        ),
+        RecoveryError::NoLock { run_id, journaled: true } => {
+            format!("put the store's last snapshot back as run.json: {program} runs export {run_id}")
+        }
+        RecoveryError::NoLock { run_id, .. } => {
+            format!("take the run up again: {program} runs start {run_id} --resume")
+        }
+        RecoveryError::DirectoryGone { run_id, .. } => {
+            format!("tell where the run directory is now: {program} runs recover {run_id} --run-dir DIR")
+        }
+        RecoveryError::ClaimLost { run_id } | RecoveryError::JournalMoved { run_id } => {
+            format!("call again: {program} runs recover {run_id}")
+        }
+        _ => format!(
+            "nothing was changed; keep a copy of the store, and put back the last one that was whole; `{program} doctor --full` tells more"
+        ),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::support::Workspace;
+use crate::support::{Answer, Workspace};
 
 const PAGE: &str = include_str!("../../docs/CLI.md");
 
@@ -154,11 +154,15 @@ fn the_reference_names_every_field_of_every_answer() {
         ("legbook stage export", &["stage", "export", "stages"]),
         ("legbook stage import", &["stage", "import", "stages"]),
         ("legbook stage done", &["stage", "done"]),
+        ("legbook runs recover", &["runs", "recover", "r1"]),
+        ("legbook doctor", &["doctor"]),
+        ("legbook demo", &["demo"]),
         ("legbook db info", &["db", "info"]),
         ("legbook db path", &["db", "path"]),
         ("legbook db set", &["db", "set", "max-journal-events", "600"]),
     ] {
-        let answer = workspace.legbook(["--json"].iter().chain(arguments)).json();
+        let mut asked = workspace.command(["--json"].iter().chain(arguments));
+        let answer = Answer::of(asked.env("TMPDIR", workspace.path()).output().unwrap()).json();
         check(&sections, command, &answer);
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{Answer, LEGBOOK, Process, Workspace, started};
+use crate::support::{Answer, LEGBOOK, Process, Workspace, orphaned, started};
 
 #[test]
 fn start_refuses_what_it_is_given_wrongly() {
@@ -255,6 +255,8 @@ fn every_command_in_a_remedy_is_one_that_can_be_typed() {
     refusals.push(status("planning"));
     workspace.legbook(["runs", "finish", "r1"].iter().chain(&token)).expect(0);
     refusals.push(status("planning"));
+    orphaned(&workspace, "r4");
+    refusals.push(workspace.legbook(["runs", "start", "r5"]));
 
     let mut typed = 0;
     for refusal in &refusals {

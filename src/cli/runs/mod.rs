@@ -6,6 +6,7 @@ mod events;
 mod export;
 mod list;
 mod lock;
+mod recover;
 mod show;
 mod start;
 mod status;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     At(at::Arguments),
     Diff(diff::Arguments),
     Export(export::Arguments),
+    Recover(recover::Arguments),
     Lock(lock::Arguments),
 }
 
@@ -50,6 +52,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::At(arguments) => at::run(context, &arguments),
         Command::Diff(arguments) => diff::run(context, &arguments),
         Command::Export(arguments) => export::run(context, &arguments),
+        Command::Recover(arguments) => recover::run(context, &arguments),
         Command::Lock(arguments) => lock::run(context, &arguments),
     }
 }
