@@ -4,8 +4,6 @@
 //! this module belongs to the binary, so the compiler holds it to the public API. Exit codes and remedies are in
 //! `exit.rs` alone, output in `render.rs` alone.
 
-#![allow(dead_code, reason = "the commands that use the rest come one by one")]
-
 mod context;
 mod db;
 mod demo;

@@ -7,6 +7,7 @@
 mod cli;
 mod cli_demo;
 mod cli_docs;
+mod cli_recover;
 mod cli_refusals;
 mod cli_run;
 mod cli_runs;
@@ -26,6 +27,5 @@ mod receipt;
 mod run_command;
 mod schema;
 mod store;
-#[allow(dead_code, reason = "the suites that use the rest come one by one")]
 mod support;
 mod write_path;
