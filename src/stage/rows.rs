@@ -123,8 +123,8 @@ pub(super) fn kind(
     pipeline: &PipelineName,
     name: &StageName,
 ) -> Result<Option<Kind>> {
-    let mut statement = transaction.prepare_cached(include_str!("sql/kind.sql"))?;
-    let found = statement.query_row([pipeline.as_str(), name.as_str()], |row| row.get(0));
+    let mut statement = transaction.prepare_cached(include_str!("sql/find.sql"))?;
+    let found = statement.query_row([pipeline.as_str(), name.as_str()], |row| row.get("kind"));
     Ok(found.optional()?)
 }
 
@@ -134,10 +134,27 @@ pub(super) fn artifact(
     pipeline: &PipelineName,
     name: &StageName,
 ) -> Result<Option<(String, Vec<u8>)>> {
-    let mut statement = transaction.prepare_cached(include_str!("sql/artifact.sql"))?;
+    let mut statement = transaction.prepare_cached(include_str!("sql/find.sql"))?;
     let found = statement
-        .query_row([pipeline.as_str(), name.as_str()], |row| Ok((row.get("sha256")?, row.get("artifact")?)));
-    Ok(found.optional()?)
+        .query_row([pipeline.as_str(), name.as_str()], |row| {
+            Ok((row.get::<_, Kind>("kind")?, row.get("artifact_row")?, row.get("sha256")?))
+        })
+        .optional()?;
+    let Some((kind, row, sha256)) = found else { return Ok(None) };
+    // Read in place: the column of a query would be a copy more.
+    let stored = transaction.blob_open("main", table(kind), "artifact", row, true)?;
+    let mut bytes = vec![0; stored.len()];
+    stored.read_at_exact(&mut bytes, 0)?;
+    stored.close()?;
+    Ok(Some((sha256, bytes)))
+}
+
+/// Where artifacts of this kind are.
+fn table(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Stage => "stages",
+        Kind::Marker => "markers",
+    }
 }
 
 /// Adds a stage behind the last one, or a marker.
@@ -149,15 +166,14 @@ pub(super) fn insert(
     artifact: &Artifact,
     saved_at: &str,
 ) -> Result<()> {
-    let (table, sql) = match kind {
-        Kind::Stage => ("stages", include_str!("sql/insert_stage.sql")),
-        Kind::Marker => ("markers", include_str!("sql/insert_marker.sql")),
+    let sql = match kind {
+        Kind::Stage => include_str!("sql/insert_stage.sql"),
+        Kind::Marker => include_str!("sql/insert_marker.sql"),
     };
-    let rowid = transaction.prepare_cached(sql)?.query_row(
-        params![pipeline.as_str(), name.as_str(), saved_at, artifact.digest().to_hex(), size(artifact)],
-        |row| row.get(0),
-    )?;
-    fill(transaction, table, rowid, artifact)
+    // Empty at first: an INSERT would hold another copy of the artifact in memory, an UPDATE does not.
+    let digest = artifact.digest().to_hex();
+    transaction.prepare_cached(sql)?.execute(params![pipeline.as_str(), name.as_str(), saved_at, digest])?;
+    replace(transaction, pipeline, name, kind, artifact, saved_at)
 }
 
 /// Puts another artifact in the place of the one that is saved under `name`.
@@ -169,24 +185,17 @@ pub(super) fn replace(
     artifact: &Artifact,
     saved_at: &str,
 ) -> Result<()> {
-    let (table, sql) = match kind {
-        Kind::Stage => ("stages", include_str!("sql/replace_stage.sql")),
-        Kind::Marker => ("markers", include_str!("sql/replace_marker.sql")),
+    let sql = match kind {
+        Kind::Stage => include_str!("sql/replace_stage.sql"),
+        Kind::Marker => include_str!("sql/replace_marker.sql"),
     };
-    let rowid = transaction.prepare_cached(sql)?.query_row(
-        params![pipeline.as_str(), name.as_str(), saved_at, artifact.digest().to_hex(), size(artifact)],
+    let size = i64::try_from(artifact.bytes().len()).unwrap_or(i64::MAX);
+    let row = transaction.prepare_cached(sql)?.query_row(
+        params![pipeline.as_str(), name.as_str(), saved_at, artifact.digest().to_hex(), size],
         |row| row.get(0),
     )?;
-    fill(transaction, table, rowid, artifact)
-}
-
-fn size(artifact: &Artifact) -> i64 {
-    i64::try_from(artifact.bytes().len()).unwrap_or(i64::MAX)
-}
-
-/// Writes the bytes into a row that has room for them. A bound parameter would be copied twice on its way.
-fn fill(transaction: &Transaction<'_>, table: &str, rowid: i64, artifact: &Artifact) -> Result<()> {
-    let mut room = transaction.blob_open("main", table, "artifact", rowid, false)?;
+    // The statement made room; the bytes are written in place. A parameter would be copied twice on its way.
+    let mut room = transaction.blob_open("main", table(kind), "artifact", row, false)?;
     room.write_at(artifact.bytes(), 0)?;
     room.close()?;
     Ok(())

@@ -21,7 +21,7 @@ pub enum Kind {
     Marker,
 }
 
-/// The word in the answers of `sql/kind.sql` and `sql/saved.sql`.
+/// The word in the answers of `sql/find.sql` and `sql/saved.sql`.
 impl FromSql for Kind {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         match value.as_str()? {

@@ -26,6 +26,7 @@ mod projection;
 mod receipt;
 mod run_command;
 mod schema;
+mod stage;
 mod store;
 mod support;
 mod write_path;

@@ -60,7 +60,18 @@ impl Workspace {
         arguments: impl IntoIterator<Item = I>,
         input: impl AsRef<[u8]>,
     ) -> Answer {
+        self.legbook_reading_with(arguments, input, &[])
+    }
+
+    /// Runs the program here with `input` on its stdin and these variables.
+    pub(crate) fn legbook_reading_with<I: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = I>,
+        input: impl AsRef<[u8]>,
+        variables: &[(&str, &str)],
+    ) -> Answer {
         let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().unwrap();
         // A program that refuses before it reads closes the pipe; its answer tells why.

@@ -25,8 +25,8 @@ pub(super) fn run(
         Some(store) => stage::load(&store, pipeline, &name)?,
         None => None,
     };
-    let mut bytes = saved.ok_or(Failure::NothingSaved { stage: name, pipeline: pipeline.clone() })?;
-    bytes.push(b'\n');
+    let bytes = saved.ok_or(Failure::NothingSaved { stage: name, pipeline: pipeline.clone() })?;
     context.render.raw(&bytes)?;
+    context.render.raw(b"\n")?;
     Ok(Exit::DONE)
 }

@@ -1,3 +1,2 @@
 INSERT INTO markers (pipeline, name, saved_at, sha256, byte_size, artifact)
-VALUES (?1, ?2, ?3, ?4, ?5, zeroblob(?5))
-RETURNING rowid
+VALUES (?1, ?2, ?3, ?4, 0, x'')

@@ -1,3 +1,2 @@
 INSERT INTO stages (pipeline, position, name, saved_at, sha256, byte_size, artifact)
-VALUES (?1, 1 + coalesce((SELECT max(position) FROM stages WHERE pipeline = ?1), 0), ?2, ?3, ?4, ?5, zeroblob(?5))
-RETURNING rowid
+VALUES (?1, 1 + coalesce((SELECT max(position) FROM stages WHERE pipeline = ?1), 0), ?2, ?3, ?4, 0, x'')
