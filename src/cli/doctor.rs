@@ -50,8 +50,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     } else {
         arguments.stores.iter().map(|path| context.cwd().join(path)).collect()
     };
-    let kept = arguments.heads.as_deref().map(Heads::read).transpose()?;
-    let heads = kept.clone().map(Option::unwrap_or_default);
+    let heads = arguments.heads.as_deref().map(|file| Heads::read(&context.cwd().join(file))).transpose()?;
     let bar = Bar::new(context.render);
     let stores = doctor::examine_all(
         &paths,
@@ -67,10 +66,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         },
     );
     bar.0.finish_and_clear();
-    let kept = match (&arguments.heads, heads) {
-        (Some(file), Some(heads)) => Some(keep(file, heads, matches!(kept, Some(None)), &stores)?),
-        _ => None,
-    };
+    let kept = heads.map(|heads| keep(heads, &stores)).transpose()?;
     let outcome = doctor::worst(&stores);
     let exit = exit(outcome, arguments.warn_ok);
     if context.render.json() {
@@ -97,13 +93,13 @@ fn exit(outcome: Outcome, warn_ok: bool) -> Exit {
 }
 
 /// What became of the heads file.
-struct Kept<'a> {
-    file: &'a Path,
+struct Kept {
+    file: PathBuf,
     made: bool,
     replaced: bool,
 }
 
-impl Kept<'_> {
+impl Kept {
     fn says(&self) -> String {
         let file = self.file.display();
         match (self.made, self.replaced) {
@@ -116,13 +112,13 @@ impl Kept<'_> {
     }
 }
 
-fn keep<'a>(file: &'a Path, mut heads: Heads, made: bool, stores: &[Examined]) -> Result<Kept<'a>, Failure> {
+fn keep(mut heads: Heads, stores: &[Examined]) -> Result<Kept, Failure> {
     let replaced = !Heads::went_back(stores);
     if replaced {
         heads.take_over(stores);
-        heads.write(file)?;
+        heads.write()?;
     }
-    Ok(Kept { file, made, replaced })
+    Ok(Kept { file: heads.file().to_path_buf(), made: heads.is_new(), replaced })
 }
 
 fn answer(
@@ -130,7 +126,7 @@ fn answer(
     outcome: Outcome,
     exit: Exit,
     stores: &[Examined],
-    kept: Option<&Kept<'_>>,
+    kept: Option<&Kept>,
 ) -> Result<(), Failure> {
     let kept = kept.map(|kept| {
         object([

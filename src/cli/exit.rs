@@ -442,6 +442,9 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
             "call again; `fuser` on the store's file names the process that keeps it locked"
         }
         StoreError::Unsettled { .. } => "call again: somebody opened and closed the store at each look",
+        StoreError::RollbackJournal { .. } => {
+            "call again once its writer has ended; after a crash, any legbook command that opens the store finishes it"
+        }
         StoreError::Full => "free space on the store's file system and call again; nothing was changed",
         StoreError::ReadOnly => {
             "make the store, its folder and its file system writable; nothing was changed"

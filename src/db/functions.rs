@@ -67,6 +67,8 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     })?;
     // snapshot_integer(body, key, …) -> the integer there, where it fits into 64 bits.
     add(connection, "snapshot_integer", -1, |arguments| member(arguments)?.as_i64())?;
+    // snapshot_is_true(body, key, …) -> whether `true` is there.
+    add(connection, "snapshot_is_true", -1, |arguments| member(arguments) == Some(Value::Bool(true)))?;
     // snapshot_is_terminal(body) -> whether the run has ended; null where the body is no object.
     add(connection, "snapshot_is_terminal", 1, |arguments| {
         object(arguments, 0).map(|object| receipt::is_terminal(&object))

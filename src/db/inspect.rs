@@ -52,7 +52,7 @@ const BUDGET_PER_BYTE: u64 = 50;
 ///
 /// # Errors
 /// [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::NotADatabase`], [`StoreError::ForeignDatabase`],
-/// [`StoreError::NewerSchema`]; [`StoreError::Unsettled`] where the file changed at each of five looks; what `work`
+/// [`StoreError::NewerSchema`], [`StoreError::RollbackJournal`]; [`StoreError::Unsettled`] where the file changed at each of five looks; what `work`
 /// gives; [`Error::Io`].
 pub(crate) fn examine<T>(
     path: &Path,
@@ -65,16 +65,21 @@ pub(crate) fn examine<T>(
     let store = Examined { path: open::real_path(path)?, alone };
     for _ in 0..ATTEMPTS {
         open::check_files(&store.path)?;
+        // A store is in WAL mode; one that somebody took out of it may be in the middle of a commit.
+        if open::exists(&open::side_file(&store.path, "-journal"))? {
+            return Err(StoreError::RollbackJournal { path: store.path }.into());
+        }
         let answer = match (open::exists(&store.wal())?, open::exists(&store.shm())?) {
             (false, _) => store.as_immutable(&mut work),
-            (true, true) => Ok(Some(store.as_reader(&mut work))),
+            (true, true) => store.as_reader(&mut work),
             (true, false) => store.as_copy(&mut work),
         };
         match answer {
             Ok(Some(answer)) => return answer,
             Ok(None) => {}
             // A side file went away between two looks: its last user closed the store.
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(Error::Io { source, path, .. })
+                if source.kind() == std::io::ErrorKind::NotFound && path != store.path => {}
             Err(error) => return Err(error),
         }
     }
@@ -122,21 +127,22 @@ impl Examined {
     /// `None`: somebody came meanwhile, what was read may be torn.
     fn as_immutable<T>(&self, work: &mut impl FnMut(&Connection) -> Result<T>) -> Result<Option<Result<T>>> {
         let before = stamp(&self.path)?;
-        let answer = self.connect(&self.path, "immutable=1").and_then(|connection| work(&connection));
+        let answer = self.ask(&self.path, "immutable=1", work);
         let settled = !open::exists(&self.wal())? && stamp(&self.path)? == before;
         Ok(settled.then_some(answer))
     }
 
-    fn as_reader<T>(&self, work: &mut impl FnMut(&Connection) -> Result<T>) -> Result<T> {
-        if self.alone {
-            // Where nobody holds the -shm, SQLite then reads the -wal into memory of its own instead of rebuilding the
-            // -shm. Where it can't (a writer is there, and no read mark is free), it says that all is read-only.
-            match self.connect(&self.path, "readonly_shm=1").and_then(|connection| work(&connection)) {
-                Err(Error::Store(StoreError::ReadOnly)) => {}
-                answer => return answer,
-            }
-        }
-        self.connect(&self.path, "").and_then(|connection| work(&connection))
+    /// `None`: the last user closed the store before it could be read.
+    fn as_reader<T>(&self, work: &mut impl FnMut(&Connection) -> Result<T>) -> Result<Option<Result<T>>> {
+        // Where nobody holds the -shm, `readonly_shm` makes SQLite read the -wal into memory of its own instead of
+        // rebuilding the -shm. Where that can't be (a writer is there, and no read mark is free), it says read-only.
+        let quiet = self.alone.then(|| self.ask(&self.path, "readonly_shm=1", work));
+        let answer = match quiet {
+            None | Some(Err(Error::Store(StoreError::ReadOnly))) => self.ask(&self.path, "", work),
+            Some(answer) => answer,
+        };
+        let closed = answer.is_err() && !(open::exists(&self.wal())? && open::exists(&self.shm())?);
+        Ok((!closed).then_some(answer))
     }
 
     /// `None`: somebody opened the store while it was copied.
@@ -149,12 +155,11 @@ impl Examined {
             .map_err(Error::io("make a folder for a private copy of", &self.path))?;
         let copy = folder.path().join("store.db");
         self.copy_database(&copy)?;
-        fs::copy(self.wal(), open::side_file(&copy, "-wal"))
-            .map_err(Error::io("copy the -wal of", &self.path))?;
+        fs::copy(self.wal(), open::side_file(&copy, "-wal")).map_err(Error::io("copy", self.wal()))?;
         if open::exists(&self.shm())? || stamps()? != before {
             return Ok(None);
         }
-        Ok(Some(self.connect(&copy, "").and_then(|connection| work(&connection))))
+        Ok(Some(self.ask(&copy, "", work)))
     }
 
     /// Copies the database file page by page, without its -wal.
@@ -166,6 +171,15 @@ impl Examined {
         Backup::new(&source, &mut target)?.step(-1)?;
         target.close().map_err(|(_, error)| StoreError::from(error))?;
         Ok(())
+    }
+
+    fn ask<T>(
+        &self,
+        path: &Path,
+        parameters: &str,
+        work: &mut impl FnMut(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        work(&self.connect(path, parameters)?)
     }
 
     fn budget(&self) -> Result<u64> {

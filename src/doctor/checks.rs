@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Row, named_params};
 
 use super::finding::{Finding, Kind, Remedy};
+use crate::clock::store_time;
 use crate::error::Result;
+use crate::handoff::freshness::TTL_SECONDS;
 use crate::id::RunId;
 use crate::lock::{self, Judge, LockState};
 
@@ -126,18 +129,30 @@ pub(super) fn receipts(connection: &Connection) -> Result<Vec<Finding>> {
 /// SQLite's own.
 pub(super) fn orphans(connection: &Connection) -> Result<Vec<Finding>> {
     let sql = include_str!("sql/orphaned_checkpoints.sql");
-    let (count, bytes, removable): (i64, i64, bool) =
-        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let (count, bytes): (i64, i64) = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if count == 0 {
         return Ok(Vec::new());
     }
     let what = format!("{count} checkpoints of {bytes} bytes are named by no event");
-    let remedy = if removable {
-        Remedy::Sql(include_str!("sql/remove_orphans.sql").trim().to_owned())
-    } else {
-        Remedy::advice("they do no harm; find out who put them there, for legbook did not")
-    };
+    let remedy = Remedy::advice("they do no harm; find out who put them there, for legbook did not");
     Ok(vec![Finding::new(Kind::CheckpointOrphaned, what, remedy)])
+}
+
+/// Runs whose removal was begun and not finished.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn removals(connection: &Connection) -> Result<Vec<Finding>> {
+    let runs: Vec<String> =
+        collect(connection, include_str!("sql/unfinished_removals.sql"), &[], |row| row.get(0))?;
+    Ok(runs
+        .into_iter()
+        .map(|run_id| {
+            let sql = include_str!("sql/finish_removal.sql").replace(":run_id", &literal(&run_id));
+            let what = "the removal of the run was begun and not finished";
+            Finding::of_run(&run_id, Kind::RemovalUnfinished, what, Remedy::Sql(sql.trim().to_owned()))
+        })
+        .collect())
 }
 
 /// Checkpoints whose bytes are not those of their digest: each one is hashed.
@@ -158,21 +173,53 @@ pub(super) fn checkpoints(connection: &Connection) -> Result<Vec<Finding>> {
         .collect())
 }
 
-/// Contents of stages whose bytes are not those of their digest: each one is hashed.
+/// Contents of the handoff and of stages that are not what their digest says: each one is hashed. `expected` tells which
+/// of the tables a store of its version has.
 ///
 /// # Errors
 /// SQLite's own.
 pub(super) fn contents(connection: &Connection, expected: &Connection) -> Result<Vec<Finding>> {
-    if !expected.table_exists(None, "stages")? {
+    let questions = [
+        ("rounds", include_str!("sql/content_handoff.sql")),
+        ("stages", include_str!("sql/content_stages.sql")),
+    ];
+    let mut findings = Vec::new();
+    for (table, sql) in questions {
+        if !expected.table_exists(None, table)? {
+            continue;
+        }
+        let names: Vec<String> = collect(connection, sql, named_params! { ":most": MOST }, |row| row.get(0))?;
+        findings.extend(names.into_iter().map(|name| {
+            let what = format!("{name} is not what its digest or its row says");
+            Finding::new(Kind::ContentDamaged, what, restore())
+        }));
+    }
+    Ok(findings)
+}
+
+/// The handoff's current round, where it has expired and was never finished.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn rounds(
+    connection: &Connection,
+    expected: &Connection,
+    now: DateTime<Utc>,
+) -> Result<Vec<Finding>> {
+    if !expected.table_exists(None, "rounds")? {
         return Ok(Vec::new());
     }
-    let most = named_params! { ":most": MOST };
-    let names: Vec<String> =
-        collect(connection, include_str!("sql/content_stages.sql"), most, |row| row.get(0))?;
-    Ok(names
+    let params = named_params! { ":now": store_time(now), ":ttl": TTL_SECONDS };
+    let expired: Vec<String> =
+        collect(connection, include_str!("sql/expired_rounds.sql"), params, |row| row.get(0))?;
+    Ok(expired
         .into_iter()
-        .map(|name| {
-            Finding::new(Kind::ContentDamaged, format!("{name} is not what its digest says"), restore())
+        .map(|bundle_id| {
+            let what = format!("round {bundle_id} of the handoff expired before it was finished");
+            let remedy = Remedy::advice(
+                "begin a new one with legbook handoff nominate, or ask the host why it stopped",
+            );
+            Finding::new(Kind::RoundExpired, what, remedy)
         })
         .collect())
 }

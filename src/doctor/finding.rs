@@ -100,6 +100,8 @@ kinds! {
     CheckpointDamaged "checkpoint-damaged" Fail,
     /// A checkpoint that no event names.
     CheckpointOrphaned "checkpoint-orphaned" Warn,
+    /// The removal of a run was begun and not finished.
+    RemovalUnfinished "removal-unfinished" Warn,
     /// A stored receipt's bytes are not those of its digest, or it is no receipt of a run here.
     ReceiptDamaged "receipt-damaged" Fail,
     /// The receipt that is a run's last snapshot is not the one that its checkpoint gives.

@@ -28,9 +28,11 @@ pub(super) struct Head {
     digest: Option<String>,
 }
 
-/// The heads of many stores.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The heads of many stores, and the file that keeps them.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heads {
+    file: PathBuf,
+    is_new: bool,
     stores: BTreeMap<String, StoreHeads>,
 }
 
@@ -42,18 +44,31 @@ struct StoreHeads {
 }
 
 impl Heads {
-    /// Reads a heads file; `None` where there is none.
+    /// Reads the heads that `file` keeps; where there is no such file, none are known yet.
     ///
     /// # Errors
     /// [`DoctorError::NoHeadsFile`] for one of other contents; [`Error::Io`].
-    pub fn read(path: &Path) -> Result<Option<Self>> {
-        let bytes = match fs::read(path) {
+    pub fn read(file: &Path) -> Result<Self> {
+        let bytes = match fs::read(file) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io("read", path)(error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self { file: file.to_path_buf(), is_new: true, stores: BTreeMap::new() });
+            }
+            Err(error) => return Err(Error::io("read", file)(error)),
         };
-        let heads = json::parse_object(&bytes).ok().and_then(|object| parse(&object));
-        heads.map(Some).ok_or_else(|| DoctorError::NoHeadsFile { path: path.to_path_buf() }.into())
+        let stores = json::parse_object(&bytes).ok().and_then(|object| parse(&object));
+        let stores = stores.ok_or_else(|| DoctorError::NoHeadsFile { path: file.to_path_buf() })?;
+        Ok(Self { file: file.to_path_buf(), is_new: false, stores })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Whether there was no such file when it was read.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Whether something went backwards in one of `stores`.
@@ -84,11 +99,12 @@ impl Heads {
         }
     }
 
-    /// Replaces the heads file, atomically.
+    /// Replaces the file, atomically.
     ///
     /// # Errors
     /// [`Error::Io`]; the file is then the old one or the new one.
-    pub fn write(&self, path: &Path) -> Result<()> {
+    pub fn write(&self) -> Result<()> {
+        let path = &self.file;
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -133,7 +149,7 @@ impl Heads {
         let here = real(path);
         if self.stores.iter().any(|(id, kept)| kept.path == here && Some(id.as_str()) != store_id) {
             let what = "the store that the heads file has seen here is gone; another one is in its place";
-            findings.push(Finding::new(Kind::HeadGone, what, accept(path)));
+            findings.push(Finding::new(Kind::HeadGone, what, self.accept(path)));
         }
         let Some(kept) = store_id.and_then(|id| self.stores.get(id)) else { return Ok(findings) };
         for (run_id, seen) in &kept.runs {
@@ -150,10 +166,16 @@ impl Heads {
                 Some(_) => None,
             };
             if let Some((kind, what)) = fault {
-                findings.push(Finding::of_run(run_id, kind, what, accept(path)));
+                findings.push(Finding::of_run(run_id, kind, what, self.accept(path)));
             }
         }
         Ok(findings)
+    }
+
+    /// What an operator calls who knows why the journals of the store at `path` went backwards.
+    fn accept(&self, path: &Path) -> Remedy {
+        let (store, file) = (path.to_string_lossy(), self.file.to_string_lossy());
+        Remedy::command(&["legbook", "doctor", &store, "--heads", &file, "--accept-heads"])
     }
 }
 
@@ -185,19 +207,12 @@ fn removed(connection: &Connection, run_id: &str, seen: &Head) -> Result<bool> {
     }))
 }
 
-fn accept(path: &Path) -> Remedy {
-    Remedy::advice(format!(
-        "find out who changed {}; where that was meant, call doctor with the same --heads FILE and --accept-heads",
-        path.display()
-    ))
-}
-
 fn real(path: &Path) -> String {
     let real: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     real.to_string_lossy().into_owned()
 }
 
-fn parse(object: &Object) -> Option<Heads> {
+fn parse(object: &Object) -> Option<BTreeMap<String, StoreHeads>> {
     if text(object, "schema")? != SCHEMA {
         return None;
     }
@@ -212,7 +227,7 @@ fn parse(object: &Object) -> Option<Heads> {
         let runs = runs.collect::<Option<_>>()?;
         Some((name(id)?, StoreHeads { path: text(store, "path")?.to_owned(), runs }))
     });
-    Some(Heads { stores: stores.collect::<Option<_>>()? })
+    stores.collect()
 }
 
 fn name(text: &Text) -> Option<String> {

@@ -211,6 +211,8 @@ impl Examination<'_> {
         self.keep(checks::events_without_run(connection))?;
         self.keep(checks::receipts(connection))?;
         self.keep(checks::orphans(connection))?;
+        self.keep(checks::removals(connection))?;
+        self.keep(checks::rounds(connection, expected, judge.now))?;
         if self.options.full {
             self.keep(checks::checkpoints(connection))?;
             self.keep(checks::contents(connection, expected))?;

@@ -64,6 +64,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// A rollback journal stands beside a file that an examiner may not roll back.
+    #[error("a rollback journal stands beside {}: its last writer has not finished", path.display())]
+    RollbackJournal {
+        /// The file.
+        path: PathBuf,
+    },
     /// No connection for a reader.
     #[error("no connection to read the store with: {0}")]
     Pool(String),

@@ -12,6 +12,8 @@ mod cli_refusals;
 mod cli_run;
 mod cli_runs;
 mod docs;
+mod doctor;
+mod doctor_open;
 mod event;
 mod fakes;
 mod handoff_cli;

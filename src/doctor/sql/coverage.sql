@@ -13,10 +13,12 @@ tail AS (
     JOIN events ON events.run_id = :run_id AND events.sequence > latest.sequence
     LIMIT 2
 )
-SELECT CASE (SELECT count(*) FROM tail)
-           WHEN 0 THEN 1
-           WHEN 1 THEN (SELECT line ->> '$.event_type' IS paired AND event_status(line) IS :status
-                               AND event_status(line) IS NOT NULL
-                        FROM tail)
+SELECT CASE
+           WHEN NOT EXISTS (SELECT 1 FROM latest) THEN 0
+           WHEN (SELECT count(*) FROM tail) = 0 THEN 1
+           WHEN (SELECT count(*) FROM tail) = 1
+               THEN (SELECT line ->> '$.event_type' IS paired AND event_status(line) IS :status
+                            AND event_status(line) IS NOT NULL
+                     FROM tail)
            ELSE 0
        END;
