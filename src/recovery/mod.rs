@@ -11,7 +11,7 @@
 //! the claim to the lock's removal no write is accepted; from before run.json is read until then the run's export lock
 //! is held, so that a writer which was stopped between its commit and its export can't come between.
 //!
-//! What a crash leaves, by the numbers of [`Step`](crate::step::Step), and how recovery ends from there. In each case a
+//! What a crash leaves, by the numbers of [`Step`], and how recovery ends from there. In each case a
 //! second recovery finds a run that has ended, changes nothing and succeeds.
 //!
 //! | crash | the store holds | run.json is | recovery |
