@@ -143,7 +143,12 @@ fn finish_ends_the_run_and_lets_the_lock_go() {
     let token = started(&workspace, "r2");
     workspace.legbook(["runs", "finish", "r2", "failed", "--token", &token]).expect(0);
     let show = workspace.legbook(["runs", "show", "r2"]);
-    assert!(show.expect(1).contains("failed"));
+    let said = show.expect(1);
+    assert!(
+        said.contains("\nstatus     failed\n") && said.contains("the run was reported as failed"),
+        "{said}"
+    );
+    assert!(said.contains(" UTC, after 0."), "{said}");
 }
 
 #[test]
@@ -177,6 +182,18 @@ fn list_is_empty_without_a_store_and_newest_first_with_one() {
     let lines: Vec<_> = text.expect(0).lines().collect();
     assert!(lines[0].starts_with("RUN "), "{text:?}");
     assert!(lines[1].starts_with("r2 ") && lines.len() == 2, "{text:?}");
+}
+
+#[test]
+fn a_run_json_that_was_changed_is_shown_with_the_command_that_puts_it_back() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    workspace.legbook(["runs", "finish", "r1", "--token", &token]).expect(0);
+    assert_eq!(workspace.legbook(["runs", "show", "r1"]).stderr, "");
+    fs::write(workspace.run_json("r1"), "{}").unwrap();
+    let show = workspace.legbook(["runs", "show", "r1"]);
+    assert!(show.expect(0).contains("is not the store's last snapshot"), "{show:?}");
+    assert!(show.stderr.contains("legbook runs export r1"), "{show:?}");
 }
 
 #[test]

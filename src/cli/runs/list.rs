@@ -9,6 +9,9 @@ use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::render::{moment, object, path_value, table};
 
+/// How many characters of a task a list shows.
+const TASK_WIDTH: usize = 60;
+
 /// List the runs, the newest first
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -37,12 +40,20 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
             moment(run.started_at.as_deref()),
             moment(run.finished_at.as_deref()),
             (if run.journaled { "yes" } else { "no" }).to_owned(),
-            run.task.clone().unwrap_or_default(),
+            shortened(run.task.as_deref().unwrap_or_default()),
         ]
     });
     let text = table(render, &["RUN", "STATUS", "STARTED", "FINISHED", "JOURNAL", "TASK"], rows);
     render.answer(&answer, &text)?;
     Ok(Exit::DONE)
+}
+
+/// A task's beginning: it may be a whole letter.
+fn shortened(task: &str) -> String {
+    if task.chars().count() <= TASK_WIDTH {
+        return task.to_owned();
+    }
+    task.chars().take(TASK_WIDTH).chain(['…']).collect()
 }
 
 /// What the store says of a run without looking into its journal.

@@ -1,7 +1,7 @@
 //! `legbook runs show`: one run, its journal's measure and its lock.
 
 use clap::Args;
-use legbook::json::{Object, Text, Value};
+use legbook::json::{self, Object, Text, Value};
 use legbook::lock::{self, LockState};
 use legbook::run::{self, Details};
 
@@ -26,11 +26,17 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     let details = run::show(&store, &run_id)?;
     let lock = lock::state(&store, details.run.workspace.as_deref(), &run_id)?;
     context.render.answer(&answer(&details, &lock), &page(context, &details, &lock))?;
-    if matches!(lock, LockState::Stale { .. }) {
-        context.render.note(&format!(
-            "the owner is dead; end the run with: {} runs recover {run_id}",
-            context.program()
-        ));
+    let program = context.program();
+    match lock {
+        LockState::Stale { .. } => {
+            context
+                .render
+                .note(&format!("the owner is dead; end the run with: {program} runs recover {run_id}"));
+        }
+        LockState::Absent if details.run_json_current == Some(false) => {
+            context.render.note(&format!("put run.json back with: {program} runs export {run_id}"));
+        }
+        _ => {}
     }
     Ok(if ended_badly(&details) { Exit::FAILED } else { Exit::DONE })
 }
@@ -81,13 +87,33 @@ fn page(context: &Context, details: &Details, lock: &LockState) -> String {
         .add_painted("status", run.status.as_deref().unwrap_or("-"), tone)
         .add("task", run.task.as_deref().unwrap_or("-"))
         .add("started", &moment(run.started_at.as_deref()))
-        .add("finished", &moment(run.finished_at.as_deref()))
+        .add("finished", &finished(details));
+    if let Some(error) = member(details, "error").and_then(Value::as_str) {
+        fields.add("error", error);
+    }
+    fields
         .add("journal", &journal)
         .add("run.json", run_json)
         .add("lock", &lock)
         .add("run dir", &path(run.run_dir.as_deref()))
         .add("workspace", &path(run.workspace.as_deref()));
     fields.text()
+}
+
+/// When the run ended, and how long it took.
+fn finished(details: &Details) -> String {
+    let moment = moment(details.run.finished_at.as_deref());
+    match member(details, "duration_seconds") {
+        Some(seconds @ (Value::Double(_) | Value::Integer(_))) => {
+            format!("{moment}, after {} s", json::line(seconds))
+        }
+        _ => moment,
+    }
+}
+
+/// A member of the last snapshot.
+fn member<'a>(details: &'a Details, key: &str) -> Option<&'a Value> {
+    details.snapshot.as_ref()?.get(key.as_bytes())
 }
 
 /// Whether the run has ended, and neither ok nor dry-run.
