@@ -1,0 +1,284 @@
+//! What a person can do about a failure: a sentence, with a command that runs as typed where there is one.
+//!
+//! A command begins as the caller's did, so that it means the same store.
+
+use std::io;
+
+use legbook::Error;
+use legbook::error::{
+    CheckpointError, DoctorError, JournalError, LockError, RecoveryError, RunError, StageError, StoreError,
+};
+
+use super::{Failure, handoff};
+
+/// What to do about a failure. `program` is how a command for the same store begins.
+pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
+    match failure {
+        Failure::Output(_) => "send the output to a place that takes it; what the command did is done".into(),
+        Failure::Input(_) => "give a file, or a pipe that can be read to its end".into(),
+        Failure::Unrecorded { run_id, .. } => {
+            format!(
+                "the lock's owner ends with this message; then end the run: {program} runs recover {run_id}"
+            )
+        }
+        Failure::NothingSaved { pipeline, .. } => {
+            format!("`{program} stage status --pipeline {pipeline}` shows what is saved")
+        }
+        Failure::Library(error) | Failure::Unrecovered(error) => library_remedy(error, program),
+        Failure::Unchecked { source, .. } => library_remedy(source, program),
+        Failure::Leg { source: Error::Handoff(error), call } => handoff::remedy(error, call),
+        Failure::Leg { source: Error::Store(StoreError::Absent { .. }), call } => {
+            format!("begin a round, which makes it: {}", call.command("nominate"))
+        }
+        Failure::Leg { source, .. } => library_remedy(source, program),
+        Failure::Degraded { .. } => {
+            "the output is whole; sweep again once these sources answer, or call without --strict".into()
+        }
+    }
+}
+
+fn library_remedy(error: &Error, program: &str) -> String {
+    match error {
+        Error::Io { source, .. } => io_remedy(source).into(),
+        Error::Json(_) => "give valid JSON in UTF-8; nothing was changed".into(),
+        Error::Id(_) => format!(
+            "`{program} runs list` shows the runs there are; a new id is 1 to 128 letters, digits, '.', '_', '-'"
+        ),
+        Error::Setting(_) => format!("`{program} db info` shows each bound, its value and what it allows"),
+        Error::Journal(error) => journal_remedy(error, program),
+        Error::Checkpoint(error) => checkpoint_remedy(error, program),
+        Error::Run(error) => run_remedy(error, program),
+        Error::Lock(error) => lock_remedy(error, program),
+        Error::Recovery(error) => recovery_remedy(error, program),
+        Error::Doctor(DoctorError::NoHeadsFile { .. }) => {
+            "name the file that doctor made, or one that is not there: it is made then".into()
+        }
+        Error::Stage(error) => stage_remedy(error, program),
+        Error::Store(error) => store_remedy(error, program),
+        _ => format!("`{program} doctor` tells what is wrong with which run"),
+    }
+}
+
+fn journal_remedy(error: &JournalError, program: &str) -> String {
+    match error {
+        JournalError::TooManyEvents { run_id, bound, .. } => format!(
+            "nothing was changed; raise the bound: {program} db set max-journal-events {}; or end the run: {program} runs finish {run_id}",
+            bound.saturating_mul(2)
+        ),
+        JournalError::TooManyBytes { run_id, bound, .. } => format!(
+            "nothing was changed; raise the bound: {program} db set max-journal-bytes {}; or end the run: {program} runs finish {run_id}",
+            bound.saturating_mul(2)
+        ),
+        _ => format!("`{program} doctor --full` tells what is wrong with which run"),
+    }
+}
+
+fn checkpoint_remedy(error: &CheckpointError, program: &str) -> String {
+    match error {
+        CheckpointError::TooLarge { size, .. } => {
+            format!("nothing was changed; raise the bound: {program} db set max-checkpoint-bytes {size}")
+        }
+        _ => format!(
+            "nothing was changed; `{program} doctor --full` lists each run that this checkpoint belongs to"
+        ),
+    }
+}
+
+fn run_remedy(error: &RunError, program: &str) -> String {
+    match error {
+        RunError::Unknown(_) => format!("`{program} runs list` shows the runs there are"),
+        RunError::NoRuns => format!("begin one: {program} runs start RUN_ID"),
+        RunError::Exists(run_id) => {
+            format!("take another id, or take the run up again: {program} runs start {run_id} --resume")
+        }
+        RunError::NotOwner(run_id) => format!("take the lock again: {program} runs start {run_id} --resume"),
+        RunError::DirectoryTaken { .. } => "give another directory with --run-dir, or leave it out".into(),
+        RunError::UnknownStatus { .. } => format!("`{program} runs status --help` lists the words"),
+        RunError::NotTerminal(status) => format!(
+            "write it with `{program} runs status RUN {status}`, or finish with ok, failed, canceled, timeout, dry-run or incomplete"
+        ),
+        RunError::Ended { run_id, .. } => {
+            format!("take the run up again: {program} runs start {run_id} --resume")
+        }
+        RunError::NoSnapshot { run_id, .. } => {
+            format!("write a whole snapshot: {program} runs write {run_id} FILE")
+        }
+        RunError::NoJournal(run_id) => {
+            format!("its only snapshot is its run.json; `{program} runs show {run_id}` tells where")
+        }
+        RunError::NoSnapshotAt { run_id, .. } => {
+            format!("`{program} runs events {run_id}` lists the sequences")
+        }
+        RunError::Export { run_id, source } => format!(
+            "{}; the snapshot is safe: write it again, or once the owner is gone: {program} runs export {run_id}",
+            library_remedy(source, program)
+        ),
+        RunError::ExportBusy { .. } => {
+            "call again; `fuser` on the .run.json.lock beside it names the process".into()
+        }
+        RunError::LiveOwner(run_id) => {
+            format!("let the owner write, or see who it is: {program} runs lock {run_id}")
+        }
+        RunError::DeadOwner { run_id, .. } => {
+            format!("recover that run first: {program} runs recover {run_id}")
+        }
+        _ => format!("`{program} runs show RUN` tells how the run stands"),
+    }
+}
+
+fn lock_remedy(error: &LockError, program: &str) -> String {
+    match error {
+        LockError::Held { owner, .. } => format!(
+            "wait for that run with --wait SECONDS, work in another workspace, or look: {program} runs lock {}",
+            owner.run_id
+        ),
+        LockError::OwnerUnknown { owner, .. } => {
+            format!("if you know that it is dead: {program} runs recover {} --owner-is-dead", owner.run_id)
+        }
+        LockError::OwnerVisible { owner } => {
+            format!("end that process first; {program} runs lock {} shows it", owner.run_id)
+        }
+        LockError::OwnerNotRunning { .. } => "name a living process with --pid, or leave it out".into(),
+        LockError::Claimed { claimer } => {
+            format!(
+                "wait for that recovery; if it is dead, another takes over: {program} runs recover {}",
+                claimer.run_id
+            )
+        }
+        LockError::NotLocked { run_id } | LockError::LockedElsewhere { run_id } => {
+            format!("take the lock in its workspace: {program} runs start {run_id} --resume")
+        }
+        LockError::NoToken { run_id }
+        | LockError::UnknownToken { run_id }
+        | LockError::TokenOfAnotherRun { run_id, .. } => {
+            format!(
+                "give the token that `{program} runs start {run_id}` printed: --token TOKEN or LEGBOOK_TOKEN"
+            )
+        }
+        LockError::MalformedToken => format!(
+            "give the whole token that `{program} runs start RUN_ID` printed: --token TOKEN or LEGBOOK_TOKEN"
+        ),
+        LockError::Lease { .. } => "give a --lease like 90s, 30m or 2h".into(),
+        LockError::WorkspaceNotUtf8 { .. } => "work in a directory whose path is UTF-8".into(),
+        _ => format!("`{program} doctor` tells what is wrong with which run"),
+    }
+}
+
+fn recovery_remedy(error: &RecoveryError, program: &str) -> String {
+    match error {
+        RecoveryError::StillActive { owner, why } if why.starts_with("it may live") => format!(
+            "if you know that it is dead: {program} runs recover {} --owner-is-dead; who it is: {program} runs lock {0}",
+            owner.run_id
+        ),
+        RecoveryError::StillActive { owner, .. } => {
+            format!("let it work, or end it first; who it is: {program} runs lock {}", owner.run_id)
+        }
+        RecoveryError::ForeignLock { holder, .. } => {
+            format!("recover the run that holds the workspace's lock: {program} runs recover {holder}")
+        }
+        RecoveryError::InvalidLock { run_id, .. } => format!(
+            "keep a copy of the store, then look at the row: sqlite3 \"$({program} db path)\" \"SELECT * FROM locks\"; {program} runs lock {run_id}"
+        ),
+        RecoveryError::NoLock { run_id, journaled: true } => {
+            format!("put the store's last snapshot back as run.json: {program} runs export {run_id}")
+        }
+        RecoveryError::NoLock { run_id, .. } => {
+            format!("take the run up again: {program} runs start {run_id} --resume")
+        }
+        RecoveryError::DirectoryGone { run_id, .. } => {
+            format!("tell where the run directory is now: {program} runs recover {run_id} --run-dir DIR")
+        }
+        RecoveryError::ClaimLost { run_id } | RecoveryError::JournalMoved { run_id } => {
+            format!("call again: {program} runs recover {run_id}")
+        }
+        _ => format!(
+            "nothing was changed; keep a copy of the store, and put back the last one that was whole; `{program} doctor --full` tells more"
+        ),
+    }
+}
+
+fn stage_remedy(error: &StageError, program: &str) -> String {
+    let words = match error {
+        StageError::Name { .. } => "a stage's name is a-z, 0-9, '_' and '-', with a letter or digit in front",
+        StageError::Pipeline { .. } => "give another --pipeline or LEGBOOK_PIPELINE",
+        StageError::TooLarge { limit } => {
+            let more = limit.saturating_mul(2);
+            return format!(
+                "nothing was changed; raise the bound: {program} db set max-artifact-bytes {more}"
+            );
+        }
+        StageError::Completed { stage, pipeline } => {
+            return format!(
+                "take another name, or drop the stage first: {program} stage invalidate {stage} --pipeline {pipeline}"
+            );
+        }
+        StageError::NoRun { pipeline } => {
+            return format!("begin one: {program} stage begin --pipeline {pipeline}");
+        }
+        StageError::Damaged { pipeline, .. } => {
+            return format!("start over: {program} stage begin --fresh --pipeline {pipeline}");
+        }
+        StageError::DigestMismatch { stage, pipeline } => {
+            return format!("make it again after: {program} stage invalidate {stage} --pipeline {pipeline}");
+        }
+        StageError::Unsafe { .. } => "nothing was changed; put the file itself there, if you trust it",
+        StageError::NoManifest { .. } => "name the directory that holds manifest.json; nothing was changed",
+        StageError::Taken { .. } => "name a directory that is not there yet",
+        _ => return format!("`{program} stage status` shows how the run stands"),
+    };
+    words.to_owned()
+}
+
+fn io_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "check the path: something on it does not exist",
+        io::ErrorKind::PermissionDenied => "give yourself the permission for that path, or use another one",
+        io::ErrorKind::ReadOnlyFilesystem => "make the file system writable, or use a path on another one",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free space on that file system and call again"
+        }
+        io::ErrorKind::IsADirectory => "name a file, not a directory",
+        _ => "look at that path, then call again",
+    }
+}
+
+fn store_remedy(error: &StoreError, program: &str) -> String {
+    let words = match error {
+        StoreError::Absent { .. } => {
+            return format!(
+                "name the store with --store FILE, or begin a run, which makes it: {program} runs start RUN_ID"
+            );
+        }
+        StoreError::Unsafe { .. } => "name the store's own file with --store FILE, not a link to it",
+        StoreError::ForeignOwner { .. } => "name it with --store FILE, if you mean it and trust its owner",
+        StoreError::NotADatabase { .. } | StoreError::ForeignDatabase { .. } => {
+            "nothing was changed; name a store of legbook, or a path that is free, with --store FILE"
+        }
+        StoreError::NewerSchema { .. } => "nothing was changed; use a newer legbook",
+        StoreError::Unopenable { .. } => {
+            "give yourself read and write permission for the store and its folder"
+        }
+        StoreError::Busy | StoreError::Pool(_) => {
+            "call again; `fuser` on the store's file names the process that keeps it locked"
+        }
+        StoreError::Unsettled { .. } => "call again: somebody opened and closed the store at each look",
+        StoreError::RollbackJournal { .. } => {
+            "call again once its writer has ended; after a crash, any legbook command that opens the store finishes it"
+        }
+        StoreError::Full => "free space on the store's file system and call again; nothing was changed",
+        StoreError::ReadOnly => {
+            "make the store, its folder and its file system writable; nothing was changed"
+        }
+        StoreError::Corrupt(_) => {
+            "keep a copy of the file and its -wal, then look at what `sqlite3 FILE .recover` gives"
+        }
+        StoreError::Refused(_) => "a rule of the store holds for every writer; docs/FORMAT.md lists them",
+        StoreError::Sqlite(error)
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) =>
+        {
+            "look at the disk that holds the store: it may be full, at a limit, or failing; nothing was changed"
+        }
+        _ => return format!("call again; `{program} db path` shows which store is meant"),
+    };
+    words.to_owned()
+}
