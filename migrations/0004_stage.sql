@@ -155,7 +155,8 @@ SELECT pipelines.name AS pipeline,
        pipelines.run_date,
        coalesce(saved.position || '. ', '') || coalesce(saved.name, '') AS stage,
        coalesce(saved.kind, 'nothing saved yet') AS state,
-       CASE WHEN saved.byte_size < 1024 THEN saved.byte_size || ' bytes'
+       CASE WHEN saved.byte_size IS NULL THEN ''
+            WHEN saved.byte_size < 1024 THEN saved.byte_size || ' B'
             WHEN saved.byte_size < 1048576 THEN printf('%.1f KiB', saved.byte_size / 1024.0)
             ELSE printf('%.1f MiB', saved.byte_size / 1048576.0) END AS size,
        strftime('%Y-%m-%d %H:%M:%S UTC', coalesce(saved.saved_at, pipelines.begun_at)) AS since

@@ -29,6 +29,8 @@ mod receipt;
 mod run_command;
 mod schema;
 mod stage;
+mod stage_directory;
+mod stage_library;
 mod store;
 mod support;
 mod write_path;
