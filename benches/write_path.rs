@@ -100,8 +100,7 @@ impl Ours {
     fn new(folder: &Path, events: i64) -> Self {
         let store = Store::open(folder.join("store.db"), StoreOptions::default()).unwrap();
         let run_id = RunId::parse("bench").unwrap();
-        let token =
-            run::register(&store, &run_id, &folder.join("run"), folder, std::process::id()).unwrap();
+        let token = run::register(&store, &run_id, &folder.join("run"), folder, std::process::id()).unwrap();
         let credentials = Credentials { token: Some(token), owner_pid: None };
         fill(store.path(), &run_id, events);
         Self { store, run_id, credentials, sequence: events }
@@ -129,7 +128,8 @@ fn fill(path: &Path, run_id: &RunId, events: i64) {
              UPDATE runs SET journaled_at = created_at;",
         )
         .unwrap();
-    let mut statement = transaction.prepare("INSERT INTO events (line, journal_bytes) VALUES (?1, ?2)").unwrap();
+    let mut statement =
+        transaction.prepare("INSERT INTO events (line, journal_bytes) VALUES (?1, ?2)").unwrap();
     let (mut previous, mut bytes) = (None, 0);
     for sequence in 1..=events {
         let event = Event::new(EventInput {

@@ -326,8 +326,8 @@ CREATE TABLE events (
 
 CREATE UNIQUE INDEX events_by_sequence ON events (run_id, sequence);
 CREATE UNIQUE INDEX events_by_key ON events (run_id, idempotency_key);
-CREATE INDEX events_checkpoints ON events (run_id, sequence) WHERE event_type = 'run.snapshot.checkpointed';
-CREATE INDEX events_transitions ON events (run_id, sequence) WHERE event_type <> 'run.snapshot.checkpointed';
+-- For the latest checkpoint of a run, and for whether it has an event that is none.
+CREATE INDEX events_by_kind ON events (run_id, event_type = 'run.snapshot.checkpointed', sequence);
 CREATE INDEX events_by_checkpoint ON events (checkpoint_sha256, run_id) WHERE checkpoint_sha256 IS NOT NULL;
 
 CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
@@ -384,11 +384,27 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
         WHERE EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND idempotency_key = NEW.idempotency_key);
     SELECT RAISE(ABORT, 'events: the event type is not registered')
         WHERE NOT EXISTS (SELECT 1 FROM event_types WHERE event_type = NEW.event_type);
+    SELECT RAISE(ABORT, 'events: journal_bytes must be the bytes of the journal with this line and its newline')
+        WHERE NEW.journal_bytes IS NOT length(CAST(NEW.line AS BLOB)) + 1 +
+            coalesce((SELECT journal_bytes FROM events WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1), 0);
+    SELECT RAISE(ABORT, 'events: the journal would cross max-journal-events')
+        WHERE NEW.sequence > (SELECT value FROM settings WHERE key = 'max-journal-events');
+    SELECT RAISE(ABORT, 'events: the journal would cross max-journal-bytes')
+        WHERE NEW.journal_bytes > (SELECT value FROM settings WHERE key = 'max-journal-bytes');
+END;
+-- What legbook's own write path appends is known whole without walking its JSON: a checkpoint event is spelled anew by
+-- its own trigger, and a status event's payload is its status word. Every other payload is walked here.
+CREATE TRIGGER events_insert_payload BEFORE INSERT ON events
+WHEN NEW.event_type <> 'run.snapshot.checkpointed'
+    AND NOT EXISTS (SELECT 1 FROM event_statuses
+                    WHERE event_type = NEW.event_type
+                      AND NEW.payload IN ('{"detail":"' || status || '"}',
+                                          '{"detail":"' || status || '","status":"' || status || '"}')) BEGIN
     SELECT RAISE(ABORT, 'events: the payload is not an object with keys of its type only')
-        WHERE json_type(NEW.line, '$.payload') <> 'object'
-           OR EXISTS (SELECT 1 FROM json_each(NEW.payload) AS entry
-                      WHERE NOT EXISTS (SELECT 1 FROM event_payload_keys AS allowed
-                                        WHERE allowed.event_type = NEW.event_type AND allowed.key = entry.key));
+        WHERE (json_type(NEW.line, '$.payload') <> 'object'
+               OR EXISTS (SELECT 1 FROM json_each(NEW.payload) AS entry
+                          WHERE NOT EXISTS (SELECT 1 FROM event_payload_keys AS allowed
+                                            WHERE allowed.event_type = NEW.event_type AND allowed.key = entry.key)));
     -- Spelled anew as well: anything but null, a 64-bit integer in its shortest form and a text is left out, a repeated
     -- key comes once, a key out of order comes elsewhere, an escaped key comes plain.
     SELECT RAISE(ABORT, 'events: a payload is flat: sorted keys, each once, with null, integers and texts')
@@ -403,13 +419,6 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
     SELECT RAISE(ABORT, 'events: a text in a payload is at most 512 characters')
         WHERE EXISTS (SELECT 1 FROM json_each(replace(replace(NEW.payload, '\\', '.'), '\u0000', '.'))
                       WHERE type = 'text' AND length(value) > 512);
-    SELECT RAISE(ABORT, 'events: journal_bytes must be the bytes of the journal with this line and its newline')
-        WHERE NEW.journal_bytes IS NOT length(CAST(NEW.line AS BLOB)) + 1 +
-            coalesce((SELECT journal_bytes FROM events WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1), 0);
-    SELECT RAISE(ABORT, 'events: the journal would cross max-journal-events')
-        WHERE NEW.sequence > (SELECT value FROM settings WHERE key = 'max-journal-events');
-    SELECT RAISE(ABORT, 'events: the journal would cross max-journal-bytes')
-        WHERE NEW.journal_bytes > (SELECT value FROM settings WHERE key = 'max-journal-bytes');
 END;
 CREATE TRIGGER events_insert_checkpoint BEFORE INSERT ON events
 WHEN NEW.event_type = 'run.snapshot.checkpointed' BEGIN

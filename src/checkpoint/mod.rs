@@ -16,14 +16,12 @@ use crate::json::{self, Object};
 /// # Errors
 /// [`CheckpointError::CollisionMismatch`] where other bytes are stored under that digest; SQLite's own.
 pub(crate) fn put(tx: &Transaction<'_>, sha256: Digest, body: &[u8]) -> Result<()> {
-    match get(tx, sha256)? {
-        Some(stored) if stored == body => Ok(()),
-        Some(_) => Err(CheckpointError::CollisionMismatch { sha256 }.into()),
-        None => {
-            tx.prepare_cached(include_str!("sql/insert.sql"))?.execute(params![sha256.to_hex(), body])?;
-            Ok(())
-        }
+    // Nearly always new, so that is tried first.
+    let mut insert = tx.prepare_cached(include_str!("sql/insert_new.sql"))?;
+    if insert.execute(params![sha256.to_hex(), body])? == 1 || get(tx, sha256)?.as_deref() == Some(body) {
+        return Ok(());
     }
+    Err(CheckpointError::CollisionMismatch { sha256 }.into())
 }
 
 /// The body stored under `sha256`, unchecked.

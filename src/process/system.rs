@@ -1,6 +1,7 @@
 //! The processes of this machine, read from /proc. Reads only; nothing here signals, waits or starts anything.
 
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 
 use nix::errno::Errno;
 use nix::sys::signal::kill;
@@ -14,16 +15,13 @@ use super::{Identity, Presence, ProcessTable};
 pub struct SystemProcesses;
 
 impl ProcessTable for SystemProcesses {
+    /// Read once a process: each write asks, and none of it changes while the process lives. A fork is another process.
     fn current(&self) -> Identity {
-        let own_proc = proc_is_ours();
-        let stat = if own_proc { Process::myself().and_then(|this| this.stat()).ok() } else { None };
-        Identity {
-            pid: std::process::id(),
-            start_time: stat.map(|stat| stat.starttime.to_string()),
-            boot_id: read_line("/proc/sys/kernel/random/boot_id"),
-            machine_id: read_line("/etc/machine-id").filter(|id| is_machine_id(id)),
-            host_name: unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
-            pid_namespace: if own_proc { read_link("/proc/self/ns/pid") } else { None },
+        static CURRENT: Mutex<Option<Identity>> = Mutex::new(None);
+        let mut known = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some(identity) if identity.pid == std::process::id() => identity.clone(),
+            _ => known.insert(read_current()).clone(),
         }
     }
 
@@ -59,6 +57,19 @@ impl ProcessTable for SystemProcesses {
                     .then(|| Presence::Running { start_time: Some(stat.starttime.to_string()) })
             });
         std::iter::once(self.look_up(pid)).chain(elsewhere).collect()
+    }
+}
+
+fn read_current() -> Identity {
+    let own_proc = proc_is_ours();
+    let stat = if own_proc { Process::myself().and_then(|this| this.stat()).ok() } else { None };
+    Identity {
+        pid: std::process::id(),
+        start_time: stat.map(|stat| stat.starttime.to_string()),
+        boot_id: read_line("/proc/sys/kernel/random/boot_id"),
+        machine_id: read_line("/etc/machine-id").filter(|id| is_machine_id(id)),
+        host_name: unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
+        pid_namespace: if own_proc { read_link("/proc/self/ns/pid") } else { None },
     }
 }
 

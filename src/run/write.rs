@@ -188,7 +188,9 @@ fn record(
     let (events, end) = journal::chain(tx, run_id, tail, &event_time(now), new)?;
     journal::check_bounds(run_id, end, receipt::is_terminal(object), bounds)?;
     checkpoint::put(tx, sha256, bytes)?;
-    table::activate(tx, &run.run_id, &store_time(now))?;
+    if !run.journaled {
+        table::activate(tx, &run.run_id, &store_time(now))?;
+    }
     journal::append(tx, tail, &events)?;
     Ok((tail.sequence + 1, false))
 }
