@@ -330,6 +330,35 @@ CREATE UNIQUE INDEX events_by_key ON events (run_id, idempotency_key);
 CREATE INDEX events_by_kind ON events (run_id, event_type = 'run.snapshot.checkpointed', sequence);
 CREATE INDEX events_by_checkpoint ON events (checkpoint_sha256, run_id) WHERE checkpoint_sha256 IS NOT NULL;
 
+-- What legbook's own write path appends is known whole without walking its JSON: a checkpoint event is spelled anew by
+-- its own trigger, and a status event's payload is its status word. Every other payload is walked here.
+CREATE TRIGGER events_insert_payload BEFORE INSERT ON events
+WHEN NEW.event_type <> 'run.snapshot.checkpointed'
+    AND NOT EXISTS (SELECT 1 FROM event_statuses
+                    WHERE event_type = NEW.event_type
+                      AND NEW.payload IN ('{"detail":"' || status || '"}',
+                                          '{"detail":"' || status || '","status":"' || status || '"}')) BEGIN
+    SELECT RAISE(ABORT, 'events: the payload is not an object with keys of its type only')
+        WHERE (json_type(NEW.line, '$.payload') <> 'object'
+               OR EXISTS (SELECT 1 FROM json_each(NEW.payload) AS entry
+                          WHERE NOT EXISTS (SELECT 1 FROM event_payload_keys AS allowed
+                                            WHERE allowed.event_type = NEW.event_type AND allowed.key = entry.key)));
+    -- Spelled anew as well: anything but null, a 64-bit integer in its shortest form and a text is left out, a repeated
+    -- key comes once, a key out of order comes elsewhere, an escaped key comes plain.
+    SELECT RAISE(ABORT, 'events: a payload is flat: sorted keys, each once, with null, integers and texts')
+        WHERE NEW.payload IS NOT (
+            SELECT '{' || coalesce(group_concat(member, ','), '') || '}'
+            FROM (SELECT '"' || key || '":' || CASE type
+                             WHEN 'null' THEN 'null'
+                             WHEN 'integer' THEN value
+                             WHEN 'text' THEN NEW.payload -> ('$."' || key || '"')
+                         END AS member
+                  FROM json_each(NEW.payload) GROUP BY key ORDER BY key));
+    SELECT RAISE(ABORT, 'events: a text in a payload is at most 512 characters')
+        WHERE EXISTS (SELECT 1 FROM json_each(replace(replace(NEW.payload, '\\', '.'), '\u0000', '.'))
+                      WHERE type = 'text' AND length(value) > 512);
+END;
+-- Made after its sister: of two triggers the one made last fires first.
 CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
     SELECT RAISE(ABORT, 'events: a line with its newline is at most 16384 bytes')
         WHERE length(CAST(NEW.line AS BLOB)) > 16383;
@@ -391,34 +420,6 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
         WHERE NEW.sequence > (SELECT value FROM settings WHERE key = 'max-journal-events');
     SELECT RAISE(ABORT, 'events: the journal would cross max-journal-bytes')
         WHERE NEW.journal_bytes > (SELECT value FROM settings WHERE key = 'max-journal-bytes');
-END;
--- What legbook's own write path appends is known whole without walking its JSON: a checkpoint event is spelled anew by
--- its own trigger, and a status event's payload is its status word. Every other payload is walked here.
-CREATE TRIGGER events_insert_payload BEFORE INSERT ON events
-WHEN NEW.event_type <> 'run.snapshot.checkpointed'
-    AND NOT EXISTS (SELECT 1 FROM event_statuses
-                    WHERE event_type = NEW.event_type
-                      AND NEW.payload IN ('{"detail":"' || status || '"}',
-                                          '{"detail":"' || status || '","status":"' || status || '"}')) BEGIN
-    SELECT RAISE(ABORT, 'events: the payload is not an object with keys of its type only')
-        WHERE (json_type(NEW.line, '$.payload') <> 'object'
-               OR EXISTS (SELECT 1 FROM json_each(NEW.payload) AS entry
-                          WHERE NOT EXISTS (SELECT 1 FROM event_payload_keys AS allowed
-                                            WHERE allowed.event_type = NEW.event_type AND allowed.key = entry.key)));
-    -- Spelled anew as well: anything but null, a 64-bit integer in its shortest form and a text is left out, a repeated
-    -- key comes once, a key out of order comes elsewhere, an escaped key comes plain.
-    SELECT RAISE(ABORT, 'events: a payload is flat: sorted keys, each once, with null, integers and texts')
-        WHERE NEW.payload IS NOT (
-            SELECT '{' || coalesce(group_concat(member, ','), '') || '}'
-            FROM (SELECT '"' || key || '":' || CASE type
-                             WHEN 'null' THEN 'null'
-                             WHEN 'integer' THEN value
-                             WHEN 'text' THEN NEW.payload -> ('$."' || key || '"')
-                         END AS member
-                  FROM json_each(NEW.payload) GROUP BY key ORDER BY key));
-    SELECT RAISE(ABORT, 'events: a text in a payload is at most 512 characters')
-        WHERE EXISTS (SELECT 1 FROM json_each(replace(replace(NEW.payload, '\\', '.'), '\u0000', '.'))
-                      WHERE type = 'text' AND length(value) > 512);
 END;
 CREATE TRIGGER events_insert_checkpoint BEFORE INSERT ON events
 WHEN NEW.event_type = 'run.snapshot.checkpointed' BEGIN

@@ -10,7 +10,10 @@ pub(super) fn lines(seed: &Seed) -> Vec<Attack> {
     let line = seed.next_line();
     let line = line.as_str();
     let mut attacks = Vec::new();
-    let mut add = |rule, sql| attacks.push(Attack { trigger: "events_insert", rule, sql });
+    // The rules of a payload have a trigger of their own.
+    let trigger_of =
+        |rule: &str| if rule.contains("payload") { "events_insert_payload" } else { "events_insert" };
+    let mut add = |rule, sql| attacks.push(Attack { trigger: trigger_of(rule), rule, sql });
 
     let not_json = "events: the line is not JSON";
     for text in [
