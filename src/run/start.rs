@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::Transaction;
 
 use crate::clock::store_time;
@@ -146,7 +147,9 @@ fn with_lock(
     workspace: &Path,
     run_dir: &Path,
 ) -> Result<(OwnerToken, Placed)> {
-    let deadline = store.clock().now() + request.wait;
+    // A wait beyond what the calendar can tell is one without an end.
+    let wait = TimeDelta::from_std(request.wait).unwrap_or(TimeDelta::MAX);
+    let deadline = store.clock().now().checked_add_signed(wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
     loop {
         match store.write(|tx| attempt(tx, store, request, workspace, run_dir)) {
             Err(Error::Run(RunError::DeadOwner { run_id, journaled: false, .. })) => {

@@ -21,6 +21,14 @@ fn start_refuses_what_it_is_given_wrongly() {
         answer.expect(2);
         assert!(answer.stderr.starts_with("error: "), "{answer:?}");
     }
+    for endless in ["1e15", "1e19"] {
+        let other = Workspace::new();
+        let pid = std::process::id().to_string();
+        other.legbook(["runs", "start", "r1", "--pid", &pid, "--wait", endless]).expect(0);
+    }
+    workspace
+        .legbook(["runs", "start", "r1", "--lease", "9999999999999h"])
+        .refused(2, "the lease is refused");
     let dead = {
         let owner = Process::new();
         owner.pid()
