@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
-use crate::support::{Answer, Workspace};
+use crate::support::{Answer, Workspace, started};
 
 #[test]
 fn looking_at_an_absent_store_makes_nothing() {
@@ -65,6 +66,22 @@ fn a_command_line_that_makes_no_sense_is_refused_with_2() {
 }
 
 #[test]
+fn each_group_has_its_own_code_for_a_line_that_makes_no_sense() {
+    let workspace = Workspace::new();
+    let cases: [(&[&str], i32); 6] = [
+        (&["runs", "show"], 2),
+        (&["doctor", "--nonsense"], 3),
+        (&["--json", "doctor", "--accept-heads"], 3),
+        (&["--store", "x.db", "doctor", "--nonsense"], 3),
+        (&["stage", "nonsense"], 1),
+        (&["handoff", "nonsense"], 2),
+    ];
+    for (arguments, code) in cases {
+        workspace.legbook(arguments).expect(code);
+    }
+}
+
+#[test]
 fn a_reader_that_has_gone_ends_it_quietly_and_a_full_disk_does_not() {
     let workspace = Workspace::new();
     workspace.legbook(["db", "set", "max-journal-events", "600"]).expect(0);
@@ -85,4 +102,30 @@ fn an_empty_store_variable_counts_as_none() {
     let workspace = Workspace::new();
     let output = workspace.command(["db", "path"]).env("LEGBOOK_STORE", "").output().unwrap();
     assert_eq!(Answer::of(output).stdout.trim_end(), workspace.store().to_str().unwrap());
+}
+
+/// What the program prints where its stdout is a terminal.
+fn on_a_terminal(workspace: &Workspace, arguments: &[&str], no_colour: &str) -> String {
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    let mut command = workspace.command(arguments);
+    let child =
+        command.env("NO_COLOR", no_colour).env("TERM", "xterm").stdout(terminal.slave).spawn().unwrap();
+    // The command holds the terminal's other end too; reading ends when nobody does.
+    drop(command);
+    let mut printed = Vec::new();
+    // Linux ends the reading of a terminal that nobody holds any more with an error.
+    let _ = fs::File::from(terminal.master).read_to_end(&mut printed);
+    assert!(child.wait_with_output().unwrap().status.success());
+    String::from_utf8(printed).unwrap()
+}
+
+#[test]
+fn colour_is_for_terminals_and_not_with_no_color() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    workspace.legbook(["runs", "finish", "r1", "--token", &token]).expect(0);
+    let show = ["runs", "show", "r1"];
+    assert!(on_a_terminal(&workspace, &show, "").contains("\u{1b}["));
+    assert!(!on_a_terminal(&workspace, &show, "1").contains('\u{1b}'));
+    assert!(!workspace.legbook(show).expect(0).contains('\u{1b}'));
 }
