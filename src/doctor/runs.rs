@@ -320,7 +320,7 @@ impl Court<'_> {
             return Ok(());
         }
         for (key, used, bound) in tight {
-            let doubled = bound.saturating_mul(2).to_string();
+            let doubled = (*bound).max(*used).saturating_mul(2).to_string();
             findings.push(Finding::of_run(
                 run_id,
                 Kind::Headroom,

@@ -137,7 +137,7 @@ fn refill(table: &str, wanted: &BTreeMap<String, SchemaObject>, expected: &Conne
         wanted.iter().filter(|(_, object)| object.kind == "trigger" && object.table == table).collect();
     let mut lines = vec!["PRAGMA foreign_keys = OFF;".to_owned(), "BEGIN;".to_owned()];
     lines.extend(guards.iter().map(|(name, _)| format!("DROP TRIGGER IF EXISTS {};", quoted(name))));
-    let rows = rows(expected, &format!("SELECT * FROM {table} ORDER BY rowid"))?;
+    let rows = rows(expected, &format!("SELECT * FROM {table} ORDER BY 1"))?;
     let tuples: Vec<String> = rows.iter().map(|row| tuple(row)).collect();
     if table == "settings" {
         // The operator's values stay.

@@ -25,7 +25,7 @@ const POOL: &str = r#"{"domain": "ai", "tier": "deep", "from_date": "2026-11-01"
 ///
 /// * `ended`: a journal that ended ok, of ten events; `failed`: one that failed, with a large snapshot.
 /// * `plain`: a run without a journal. `recovered`: a receipt is its last snapshot.
-/// * `live`: under way, its lock held by this process.
+/// * `live`: under way, twelve events long, its lock held by this process.
 /// * a pipeline with a stage and a marker; a round of the handoff.
 pub(crate) struct Clinic {
     folder: TempDir,
@@ -48,7 +48,11 @@ fn build() -> Workspace {
     recovery::recover(&store, &RunId::parse("recovered").unwrap(), &recovery::Options::default()).unwrap();
     drop(store);
     let own_pid = std::process::id().to_string();
-    workspace.legbook(["runs", "start", "live", "--pid", &own_pid]).expect(0);
+    let started = workspace.legbook(["runs", "start", "live", "--pid", &own_pid, "--json"]).json();
+    let token = started["token"].as_str().unwrap();
+    for status in ["planning", "dispatching", "result-processing", "synthesizing", "handoff"] {
+        workspace.legbook(["runs", "status", "live", status, "--token", token]).expect(0);
+    }
     workspace.legbook(["stage", "begin", "--pipeline", "line"]).expect(0);
     workspace.legbook_reading(["stage", "save", "fetch", "--pipeline", "line"], r#"{"seen": 3}"#).expect(0);
     let marker = ["stage", "save", "proof", "--marker", "--pipeline", "line"];

@@ -13,6 +13,7 @@ mod cli_run;
 mod cli_runs;
 mod docs;
 mod doctor;
+mod doctor_damage;
 mod doctor_open;
 mod event;
 mod fakes;

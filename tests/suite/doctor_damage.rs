@@ -1,0 +1,230 @@
+//! One damaged store for everything that doctor can find: checked, put right where there is a remedy, checked again.
+//!
+//! tests/fixtures/damage/*.sql are run by the sqlite3 shell on a store that is well (see [`Clinic`]), with STORE, RUNS (the
+//! folder of run directories) and HEADS (a heads file made before) in the environment. Their first comments say:
+//!
+//! * `finds: KIND [RUN]`: exactly these must be found.
+//! * `then: clean`: all remedies are run, then nothing may be found. `then: by hand`: not all of it has a command.
+//! * `schema: as left`: triggers that the damage dropped stay dropped; else they are put back, as one would who hides it.
+//! * `needs: root`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+
+use legbook::doctor::{self, Heads, Kind, Outcome, Reason, Remedy, Report};
+use rusqlite::Connection;
+
+use crate::doctor::{Clinic, look, options};
+use crate::support::LEGBOOK;
+
+struct Fixture {
+    name: String,
+    path: PathBuf,
+    finds: BTreeSet<String>,
+    then_clean: bool,
+    drops_triggers: bool,
+    needs_root: bool,
+}
+
+impl Fixture {
+    fn read(path: PathBuf) -> Self {
+        let text = fs::read_to_string(&path).unwrap();
+        let said = |key: &str| -> Vec<String> {
+            let key = format!("-- {key}: ");
+            text.lines().filter_map(|line| line.strip_prefix(&key)).map(str::to_owned).collect()
+        };
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let then = said("then");
+        assert!(then == ["clean"] || then == ["by hand"], "{name}: then {then:?}");
+        Self {
+            finds: said("finds").into_iter().collect(),
+            then_clean: then == ["clean"],
+            drops_triggers: said("schema").is_empty() && text.contains("DROP TRIGGER"),
+            needs_root: said("needs") == ["root"],
+            name,
+            path,
+        }
+    }
+}
+
+fn fixtures() -> Vec<Fixture> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/damage");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(Fixture::read).collect()
+}
+
+/// A store that is damaged as the fixture says.
+struct Patient {
+    clinic: Clinic,
+    heads: PathBuf,
+}
+
+impl Patient {
+    fn of(fixture: &Fixture) -> Self {
+        let clinic = Clinic::new();
+        let heads = clinic.path().join("heads.json");
+        let patient = Self { clinic, heads };
+        patient.keep_heads();
+        let dropped_triggers = fixture.drops_triggers.then(|| triggers(&patient.clinic.store()));
+        let mut shell = patient.command("sqlite3");
+        let input = fs::File::open(&fixture.path).unwrap();
+        let output =
+            shell.arg("-bail").arg(patient.clinic.store()).stdin(Stdio::from(input)).output().unwrap();
+        assert_ran(&fixture.name, &output);
+        for (name, sql) in dropped_triggers.unwrap_or_default() {
+            let store = Connection::open(patient.clinic.store()).unwrap();
+            if !triggers(&patient.clinic.store()).iter().any(|(there, _)| *there == name) {
+                store.execute_batch(&sql).unwrap();
+            }
+        }
+        patient
+    }
+
+    fn keep_heads(&self) {
+        let mut heads = Heads::read(&self.heads).unwrap();
+        heads.take_over(&doctor::examine_all(&[self.clinic.store()], options(false, Some(&heads))));
+        heads.write().unwrap();
+    }
+
+    fn look(&self) -> Report {
+        let heads = Heads::read(&self.heads).unwrap();
+        look(&self.clinic.store(), true, Some(&heads)).unwrap()
+    }
+
+    /// Does what doctor says, and asks it again, until there is nothing to do.
+    fn treat(&self, name: &str, mut report: Report) -> Report {
+        for _ in 0..5 {
+            let remedies = remedies(&report);
+            if remedies.is_empty() {
+                return report;
+            }
+            let statements: Vec<&str> = remedies
+                .iter()
+                .filter_map(|remedy| if let Remedy::Sql(sql) = remedy { Some(sql.as_str()) } else { None })
+                .collect();
+            let command = remedies.iter().find(|remedy| !matches!(remedy, Remedy::Sql(_)));
+            match command {
+                // One may make another one needless, so each is followed by a new look.
+                Some(command) => self.apply(name, command),
+                None => self.apply(name, &Remedy::Sql(statements.join("\n"))),
+            }
+            report = self.look();
+        }
+        panic!("{name} does not get well: {report:#?}");
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(if program == "legbook" { LEGBOOK } else { program });
+        command
+            .current_dir(self.clinic.path())
+            .env("STORE", self.clinic.store())
+            .env("RUNS", self.clinic.store().with_file_name("runs"))
+            .env("HEADS", &self.heads);
+        command
+    }
+
+    fn apply(&self, name: &str, remedy: &Remedy) {
+        let output = match remedy {
+            Remedy::Command(words) => self.command(&words[0]).args(&words[1..]).output().unwrap(),
+            Remedy::Sql(sql) => {
+                self.command("sqlite3").arg("-bail").arg(self.clinic.store()).arg(sql).output().unwrap()
+            }
+            Remedy::Advice(text) => panic!("{name}: no command in {text}"),
+        };
+        assert_ran(&format!("{name}: {}", remedy.text()), &output);
+    }
+}
+
+fn assert_ran(what: &str, output: &Output) {
+    let is_sqlite_silent = !String::from_utf8_lossy(&output.stderr).contains("Error");
+    assert!(output.status.success() && is_sqlite_silent, "{what}: {output:?}");
+}
+
+fn triggers(store: &Path) -> Vec<(String, String)> {
+    let store = Connection::open(store).unwrap();
+    let mut statement = store.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+fn found(report: &Report) -> BTreeSet<String> {
+    let named = |word: &str, run_id: Option<&str>| match run_id {
+        Some(run_id) => format!("{word} {run_id}"),
+        None => word.to_owned(),
+    };
+    let findings = report.findings.iter().map(|found| named(found.kind.word(), found.run_id.as_deref()));
+    let runs = report.runs.iter().filter_map(|run| Some(named(run.reason?.word(), Some(&run.run_id))));
+    findings.chain(runs).collect()
+}
+
+fn remedies(report: &Report) -> Vec<Remedy> {
+    let findings = report.findings.iter().map(|finding| finding.remedy.clone());
+    let runs = report.runs.iter().filter_map(|run| run.remedy.clone());
+    let mut remedies: Vec<Remedy> = Vec::new();
+    for remedy in findings.chain(runs) {
+        if !remedies.contains(&remedy) {
+            remedies.push(remedy);
+        }
+    }
+    remedies
+}
+
+fn check(fixture: &Fixture) {
+    let name = &fixture.name;
+    if fixture.needs_root && !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: {name} needs root");
+        return;
+    }
+    let patient = Patient::of(fixture);
+    let report = patient.look();
+    assert_eq!(found(&report), fixture.finds, "{name}: {report:#?}");
+    assert_ne!(report.outcome(), Outcome::Ok, "{name}");
+    for said in
+        report.findings.iter().map(|finding| &finding.what).chain(report.runs.iter().map(|run| &run.detail))
+    {
+        assert!(said.chars().count() <= 240, "{name}: {said}");
+    }
+    if fixture.then_clean {
+        let after = patient.treat(name, report);
+        assert_eq!(after.outcome(), Outcome::Ok, "{name}");
+    }
+}
+
+#[test]
+fn each_damage_is_found_and_put_right_where_there_is_a_remedy() {
+    let fixtures = fixtures();
+    let waiting = Mutex::new(fixtures.iter());
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let next = waiting.lock().unwrap().next();
+                    let Some(fixture) = next else { break };
+                    let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(fixture)));
+                    if checked.is_err() {
+                        failures.lock().unwrap().push(&fixture.name);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(failures.into_inner().unwrap(), Vec::<&String>::new());
+}
+
+#[test]
+fn everything_that_doctor_can_find_has_a_damage() {
+    let shown: BTreeSet<String> = fixtures()
+        .iter()
+        .flat_map(|fixture| &fixture.finds)
+        .map(|found| found.split(' ').next().unwrap().to_owned())
+        .collect();
+    let kinds = Kind::ALL.iter().map(|kind| kind.word());
+    let all: BTreeSet<String> =
+        kinds.chain(Reason::ALL.iter().map(|reason| reason.word())).map(str::to_owned).collect();
+    assert_eq!(shown, all);
+}
