@@ -15,7 +15,7 @@ use crate::json::{Raw, RawValue, Value, indented, raw};
 
 use super::engagement::native_interactions;
 use super::freshness::expires_at;
-use super::nomination::Nomination;
+use super::nomination::{Members, Nomination};
 use super::round::{self, KIND, NewRound, Round, StoredPool, has_kind, is_true, text_of};
 use super::writing::not_stored;
 
@@ -187,7 +187,7 @@ fn readable_rows<'a>(rows: impl Iterator<Item = RawValue<'a>>) -> (Vec<(String, 
         let id = text_of(row.get("id")).filter(|id| is_id(id));
         let reason = match id {
             None => "it has no id",
-            Some(id) if Nomination::read(id.clone(), row.to_raw()).is_none() => "it has no nomination",
+            Some(_) if Nomination::read(row.to_raw()).is_none() => "it has no nomination",
             Some(id) if !ids.insert(id.clone()) => "its id is there already",
             Some(id) => {
                 readable.push((id, row.to_raw()));
@@ -226,14 +226,16 @@ fn legacy_row(nomination: &Nomination) -> Raw {
             .filter(|item| item.get("source").and_then(Value::as_str) == Some(source));
         (source.as_str(), count(of_source.map(native_interactions).sum()))
     });
+    let Members { cluster_id, heuristic_name, heuristic_junk, nomination: inside } =
+        nomination.members.clone();
     Raw::object([
-        ("id", nomination.member("id")),
-        ("cluster_id", nomination.member("cluster_id")),
-        ("heuristic_name", nomination.member("heuristic_name")),
-        ("heuristic_junk", nomination.member("heuristic_junk")),
+        ("id", Raw::from(&Value::from(nomination.id.as_str()))),
+        ("cluster_id", cluster_id),
+        ("heuristic_name", heuristic_name),
+        ("heuristic_junk", heuristic_junk),
         ("sources", Raw::array(names)),
         ("engagement_by_source", Raw::object(engagement)),
-        ("nomination", nomination.member("nomination")),
+        ("nomination", inside),
     ])
 }
 

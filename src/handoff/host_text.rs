@@ -121,7 +121,7 @@ fn string(raw: &Value) -> Option<String> {
 /// may be infinite or NaN.
 fn python_float(text: &str) -> Option<f64> {
     let mut plain = String::with_capacity(text.len());
-    let mut characters = text.trim_matches(is_white_space).chars().map(ascii_digit).peekable();
+    let mut characters = text.trim().chars().map(ascii_digit).peekable();
     while let Some(character) = characters.next() {
         let after_digit = plain.ends_with(|last: char| last.is_ascii_digit());
         if character == '_' {

@@ -17,7 +17,7 @@ use crate::json::{Raw, Value};
 
 use super::collision::{Contender, distinct_names};
 use super::host_file::{BoundFile, Judgment, judgment};
-use super::nomination::Nomination;
+use super::nomination::{Members, Nomination};
 use super::round::{self, Round, StoredPool};
 use super::writing::not_stored;
 
@@ -164,16 +164,18 @@ fn insert(
 fn judged_row(nomination: &Nomination, name: &str, judgment: Option<&Judgment>) -> Raw {
     let junk = judgment.and_then(|judgment| judgment.junk).unwrap_or_else(|| nomination.fallback_junk());
     let worthiness = judgment.and_then(|judgment| judgment.worthiness);
+    let Members { cluster_id, heuristic_name, heuristic_junk, nomination: inside } =
+        nomination.members.clone();
     Raw::object([
         ("id", text(&nomination.id)),
         ("name", text(name)),
         ("junk", Raw::from(&Value::from(junk))),
         ("worthiness", Raw::from(&worthiness.map_or(Value::Null, |worth| Value::from(i64::from(worth))))),
         ("judged", Raw::from(&Value::from(judgment.is_some()))),
-        ("cluster_id", nomination.member("cluster_id")),
-        ("heuristic_name", nomination.member("heuristic_name")),
-        ("heuristic_junk", nomination.member("heuristic_junk")),
-        ("nomination", nomination.member("nomination")),
+        ("cluster_id", cluster_id),
+        ("heuristic_name", heuristic_name),
+        ("heuristic_junk", heuristic_junk),
+        ("nomination", inside),
     ])
 }
 

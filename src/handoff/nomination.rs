@@ -3,7 +3,7 @@
 //! Pure. The row is kept as tokens. What is read here is only what names, the host digest and the fallbacks need; a
 //! row that came out of the store or of a legacy file is read leniently, since nobody can mend it any more.
 
-use crate::json::{Raw, RawValue, Value};
+use crate::json::{Raw, Value};
 
 use super::engagement::{native_interactions, number};
 use super::host_text::characters;
@@ -13,17 +13,63 @@ use super::host_text::characters;
 pub struct Nomination {
     /// `n1`, `n2`, … in pool order.
     pub id: String,
-    /// The whole row as tokens: cluster_id, heuristic_name, heuristic_junk, nomination.
+    /// The whole row as tokens, its id in it, so that it says itself which one it is.
     pub row: Raw,
+    /// The members of the row as tokens; `null` where one is missing.
+    pub members: Members,
     content: Value,
 }
 
+/// What a row holds besides its id, as tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Members {
+    /// Which cluster of the sweep it is.
+    pub cluster_id: Raw,
+    /// The name that the engine found.
+    pub heuristic_name: Raw,
+    /// Whether the engine takes it for junk.
+    pub heuristic_junk: Raw,
+    /// The engine's own: name, score, items, whatever else.
+    pub nomination: Raw,
+}
+
 impl Nomination {
-    /// Reads a row; `None` where it holds no `nomination` object.
-    pub fn read(id: String, row: Raw) -> Option<Self> {
-        let content = row.value().get("nomination")?.to_value().ok()?;
+    /// Reads a row; `None` where it has no id or no `nomination` object.
+    pub fn read(row: Raw) -> Option<Self> {
+        let null = || Raw::from(&Value::Null);
+        let mut id = None;
+        let mut members = Members {
+            cluster_id: null(),
+            heuristic_name: null(),
+            heuristic_junk: null(),
+            nomination: null(),
+        };
+        for (key, value) in row.value().members()? {
+            match key.as_str() {
+                Some("id") => id = Some(value.to_value().ok()?),
+                Some("cluster_id") => members.cluster_id = value.to_raw(),
+                Some("heuristic_name") => members.heuristic_name = value.to_raw(),
+                Some("heuristic_junk") => members.heuristic_junk = value.to_raw(),
+                Some("nomination") => members.nomination = value.to_raw(),
+                _ => {}
+            }
+        }
+        let id = id?.as_str()?.to_owned();
+        let content = members.nomination.value().to_value().ok()?;
         content.as_object()?;
-        Some(Self { id, row, content })
+        Some(Self { id, row, members, content })
+    }
+
+    /// The nomination of these members, with the row that is stored of it.
+    pub(super) fn new(id: &str, members: Members) -> Option<Self> {
+        let Members { cluster_id, heuristic_name, heuristic_junk, nomination } = members;
+        Self::read(Raw::object([
+            ("id", Raw::from(&Value::from(id))),
+            ("cluster_id", cluster_id),
+            ("heuristic_name", heuristic_name),
+            ("heuristic_junk", heuristic_junk),
+            ("nomination", nomination),
+        ]))
     }
 
     /// The insides of `nomination` as Python reads them.
@@ -31,27 +77,15 @@ impl Nomination {
         &self.content
     }
 
-    /// The row as it is stored: with its id in front, so that it says itself which one it is.
-    pub(super) fn stored_row(&self) -> Raw {
-        let keys = ["cluster_id", "heuristic_name", "heuristic_junk", "nomination"];
-        let id = [("id", Raw::from(&Value::from(self.id.as_str())))];
-        Raw::object(id.into_iter().chain(keys.map(|key| (key, self.member(key)))))
-    }
-
-    /// The tokens of a member of the row; `null` where it is missing.
-    pub fn member(&self, key: &str) -> Raw {
-        self.row.value().get(key).map_or_else(|| Raw::from(&Value::Null), RawValue::to_raw)
-    }
-
     /// The name that the engine gave it: the heuristic one, else the nomination's own.
     pub fn fallback_name(&self) -> String {
-        let heuristic = self.row.value().get("heuristic_name").and_then(|name| text(&name.to_value().ok()?));
+        let heuristic = self.members.heuristic_name.value().to_value().ok().and_then(|name| text(&name));
         heuristic.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| self.own_name())
     }
 
     /// The junk flag that the engine gave it.
     pub fn fallback_junk(&self) -> bool {
-        self.row.value().get("heuristic_junk").is_some_and(|junk| junk.as_str() == "true")
+        self.members.heuristic_junk.as_str() == "true"
     }
 
     /// The nomination's own name.

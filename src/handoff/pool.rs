@@ -7,7 +7,7 @@ use crate::error::{FileFault, HandoffError, HandoffFile};
 use crate::json::{Raw, RawValue, Value, raw};
 
 use super::coverage::{STATES, outcomes};
-use super::nomination::Nomination;
+use super::nomination::{Members, Nomination};
 use super::strict::{Shape, ShapeFault, is_integer, is_null, is_string};
 
 /// A pool that was checked.
@@ -152,8 +152,13 @@ fn checked_row(place: &str, index: usize, row: RawValue<'_>) -> Result<Nominatio
         return Err(shape.fault_at("heuristic_junk", "must be true or false"));
     }
     let no_object = || shape.fault_at("nomination", "must be an object");
-    shape.get("nomination")?.members().ok_or_else(no_object)?;
-    let nomination = Nomination::read(format!("n{}", index + 1), row.to_raw()).ok_or_else(no_object)?;
+    let members = Members {
+        cluster_id: cluster.to_raw(),
+        heuristic_name: heuristic_name.to_raw(),
+        heuristic_junk: shape.get("heuristic_junk")?.to_raw(),
+        nomination: shape.get("nomination")?.to_raw(),
+    };
+    let nomination = Nomination::new(&format!("n{}", index + 1), members).ok_or_else(no_object)?;
     if !matches!(nomination.content().get("name"), Some(Value::String(_))) {
         return Err(shape.fault_at("nomination.name", "must be a string"));
     }

@@ -179,15 +179,10 @@ impl Round {
         while let Some(row) = rows.next()? {
             found += 1;
             match readable(row)? {
-                Some((id, body)) => {
-                    let nomination = Some(body)
-                        .filter(|body| text_of(body.value().get("id")).as_deref() == Some(id.as_str()))
-                        .and_then(|body| Nomination::read(id.clone(), body));
-                    match nomination {
-                        Some(nomination) => pool.nominations.push(nomination),
-                        None => pool.warnings.push(unreadable("nomination", found)),
-                    }
-                }
+                Some((id, body)) => match Nomination::read(body).filter(|nomination| nomination.id == id) {
+                    Some(nomination) => pool.nominations.push(nomination),
+                    None => pool.warnings.push(unreadable("nomination", found)),
+                },
                 None => pool.warnings.push(unreadable("nomination", found)),
             }
         }
