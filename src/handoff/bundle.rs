@@ -153,12 +153,13 @@ impl LegacyBundle {
     /// # Errors
     /// [`HandoffError::KnownBundle`], [`HandoffError::NotStored`].
     pub fn store(&self, store: &Store) -> Result<()> {
+        let rows: Vec<(&str, &Raw)> = self.rows.iter().map(|(id, row)| (id.as_str(), row)).collect();
         let new = NewRound {
             bundle_id: &self.bundle_id,
             generated_at: &self.generated_at,
             mock: self.mock,
             bundle: &self.bundle,
-            nominations: &self.rows,
+            nominations: &rows,
         };
         let now = store.clock().now();
         store

@@ -81,7 +81,10 @@ pub fn visible(text: &str) -> String {
 
 /// `text` without its lone surrogates, which are no characters: neither UTF-8 nor SQLite can hold them.
 pub fn characters(text: &Text) -> String {
-    text.code_points().filter_map(char::from_u32).collect()
+    match text.as_str() {
+        Some(text) => text.to_owned(),
+        None => text.code_points().filter_map(char::from_u32).collect(),
+    }
 }
 
 /// The key by which names are compared: the full case folding of Unicode, as Python's `str.casefold`.

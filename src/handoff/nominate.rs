@@ -49,8 +49,8 @@ pub fn nominate(store: &Store, pool: &Pool, mock: bool) -> Result<Option<Nominat
     let [bundle_id, nonce] = [random()?, random()?];
     let generated_at = snapshot_time(now);
     let bundle = bundle(&bundle_id, &generated_at, mock, &pool.head);
-    let rows: Vec<(String, Raw)> =
-        pool.nominations.iter().map(|nomination| (nomination.id.clone(), nomination.row.clone())).collect();
+    let rows: Vec<(&str, &Raw)> =
+        pool.nominations.iter().map(|nomination| (nomination.id.as_str(), &nomination.row)).collect();
     let new = NewRound {
         bundle_id: &bundle_id,
         generated_at: &generated_at,

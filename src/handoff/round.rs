@@ -110,7 +110,7 @@ pub(super) struct NewRound<'a> {
     /// The bundle without its nominations.
     pub(super) bundle: &'a Raw,
     /// Id and row of each nomination; the row holds its id.
-    pub(super) nominations: &'a [(String, Raw)],
+    pub(super) nominations: &'a [(&'a str, &'a Raw)],
 }
 
 /// Makes `round` the current one in place of the one before.
