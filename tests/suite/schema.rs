@@ -5,6 +5,7 @@
 //! each rule, are in schema/. The rules are read from the schema itself, so a rule without an attack fails.
 
 mod attacks;
+mod differential;
 mod handoff;
 mod journal;
 mod stages;
@@ -13,8 +14,9 @@ mod views;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use legbook::db::{Store, StoreOptions};
 use legbook::digest::Digest;
@@ -132,16 +134,11 @@ fn append_many(connection: &Connection, run_id: &str, count: i64, payload: Objec
 
 /// Runs `sql` in the real shell, which stops at the first error.
 fn shell(path: &Path, sql: &str) -> Output {
-    let mut child = Command::new("sqlite3")
-        .args(["-batch", "-bail", "-noheader"])
-        .arg(path)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), sql.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+    // From a file: a pipe would stand still where the shell prints much before it has read all.
+    let mut script = tempfile::tempfile().unwrap();
+    script.write_all(sql.as_bytes()).unwrap();
+    script.rewind().unwrap();
+    Command::new("sqlite3").args(["-batch", "-bail", "-noheader"]).arg(path).stdin(script).output().unwrap()
 }
 
 /// What the shell prints for `sql`, which must succeed.
