@@ -3,7 +3,7 @@
 use rusqlite::Transaction;
 
 use crate::db::Store;
-use crate::error::{Result, RunError};
+use crate::error::{Error, LockError, Result, RunError};
 use crate::id::RunId;
 use crate::json::{Object, Value};
 use crate::lock;
@@ -56,6 +56,8 @@ pub fn set_status(
 }
 
 /// Ends the run and lets its lock go. `change` None: a run that has ended keeps its status, any other ends `ok`.
+/// A run that has ended so and holds no lock any more is left as it is: a caller that did not hear the answer may ask
+/// again.
 ///
 /// A crash before the lock is let go leaves an ended run with a lock; the same call again, or recovery, ends it.
 ///
@@ -67,6 +69,9 @@ pub fn finish(
     change: Option<&StatusChange>,
     credentials: &Credentials,
 ) -> Result<Option<Written>> {
+    if has_finished(store, run_id, change)? {
+        return Ok(None);
+    }
     let written = match change {
         Some(change) => {
             let known = snapshot::known_statuses().any(|known| known == change.status);
@@ -84,6 +89,19 @@ pub fn finish(
     store.reached(Step::BeforeRelease);
     store.write(|tx| lock::release(tx, lock::hold(tx, run_id, credentials.token.as_ref())?))?;
     Ok(written)
+}
+
+/// Whether a finish with `change` was done already: the run has ended, with that status, and its lock is gone.
+fn has_finished(store: &Store, run_id: &RunId, change: Option<&StatusChange>) -> Result<bool> {
+    store.read(|tx| {
+        let run = super::table::get(tx, run_id)?;
+        if !matches!(lock::hold(tx, run_id, None), Err(Error::Lock(LockError::NotLocked { .. }))) {
+            return Ok(false);
+        }
+        let base = base(tx, &run)?;
+        let status = base.get("status".as_bytes()).and_then(Value::as_str);
+        Ok(receipt::is_terminal(&base) && change.is_none_or(|change| Some(change.status.as_str()) == status))
+    })
 }
 
 /// Whether the run's last snapshot is terminal.
