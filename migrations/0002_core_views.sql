@@ -147,7 +147,7 @@ ORDER BY recovery_number;
 CREATE VIEW run_failures AS
 SELECT run_id, status, datetime(finished_at) AS finished,
        json_extract(snapshot, '$.failure_phase') AS phase,
-       json_extract(snapshot, '$.failure_kind') AS kind,
+       coalesce(json_extract(snapshot, '$.failure_kind'), json_extract(snapshot, '$.failure.kind')) AS kind,
        json_extract(snapshot, '$.error') AS error
 FROM (
     SELECT runs.run_id, runs.status, runs.finished_at, runs.run_number,

@@ -83,7 +83,7 @@ fn every_core_view_says_what_the_seed_holds() {
             r#"UPDATE runs SET status = 'failed', finished_at = '2026-03-04T05:06:07.000000Z' WHERE run_id = 'run-2';
                INSERT INTO recoveries (run_id, after_sequence, recovered_at, owner_pid, prior_status, sha256, byte_size, receipt)
                SELECT 'run-2', 0, '2026-03-04T05:07:00.5+00:00', 77, 'planning', printf('%064d', 5), length(body), body
-               FROM (SELECT CAST('{"error": "gone", "failure_kind": "owner-process-exited", "failure_phase": "stale-lock-recovery"}' AS BLOB) AS body)"#,
+               FROM (SELECT CAST('{"error": "gone", "failure": {"kind": "owner-process-exited"}, "failure_phase": "stale-lock-recovery"}' AS BLOB) AS body)"#,
         )
         .unwrap();
     connection.close().unwrap();
@@ -108,14 +108,14 @@ fn every_core_view_says_what_the_seed_holds() {
             format!("run-1|1|2026-03-04 05:06:07.000|snapshot was kept|{}, {size} bytes", &sha[..12]),
             "run-1|2|2026-03-04 05:06:07.000|started|status: started".to_owned(),
             "run-2|0|2026-03-04 05:06:08.000|made in this store|".to_owned(),
-            "run-2|0|2026-03-04 05:07:00.500|recovered: the failure receipt was kept|000000000000, 97 bytes, was planning, owner pid 77".to_owned(),
+            "run-2|0|2026-03-04 05:07:00.500|recovered: the failure receipt was kept|000000000000, 102 bytes, was planning, owner pid 77".to_owned(),
         ]
     );
     assert_eq!(
         lines("SELECT * FROM run_snapshots"),
         [
             format!("run-1|1|checkpoint|{sha}|{size}|2026-03-04 05:06:07.000|"),
-            format!("run-2|0|receipt|{:0>64}|97|2026-03-04 05:07:00.500|", 5),
+            format!("run-2|0|receipt|{:0>64}|102|2026-03-04 05:07:00.500|", 5),
         ]
     );
     assert_eq!(
