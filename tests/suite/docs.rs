@@ -211,6 +211,12 @@ fn kind(run: &str, last: &str, earlier: &str) -> String {
 }
 
 #[test]
+fn the_stages_print_what_their_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    hold("STAGE.md", folder.path(), str::to_owned);
+}
+
+#[test]
 fn the_event_made_by_hand_is_the_one_that_the_library_makes() {
     let text = fs::read_to_string(document("FORMAT.md")).unwrap();
     let snapshot = b"{\n  \"status\": \"started\"\n}\n";

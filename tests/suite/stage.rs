@@ -1,8 +1,9 @@
 //! The stage commands as a script meets them: whole transcripts, and what a person sees.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use chrono::{Days, Utc};
 
@@ -118,4 +119,54 @@ fn every_transcript_is_answered_to_the_byte() {
         }
     }
     assert_eq!(played, 10, "transcripts");
+}
+
+/// What the program shows on a terminal of 80 columns.
+fn on_a_terminal(workspace: &Workspace, arguments: &[&str]) -> String {
+    let size = nix::pty::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = nix::pty::openpty(Some(&size), None).unwrap();
+    let mut command = workspace.command(arguments);
+    command.env("NO_COLOR", "1").stdout(Stdio::from(terminal.slave));
+    let mut child = command.spawn().unwrap();
+    // The command keeps the terminal's other end open; reading ends where nobody has it any more.
+    drop(command);
+    let mut shown = Vec::new();
+    let _ = File::from(terminal.master).read_to_end(&mut shown);
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(shown).unwrap().replace('\r', "")
+}
+
+#[test]
+fn status_is_a_table_for_people_on_a_terminal_and_json_elsewhere() {
+    let workspace = Workspace::new();
+    let plan = ["stage", "status", "--plan", "fetch,verify,working_set"];
+    assert_eq!(on_a_terminal(&workspace, &plan[..2]), "pipeline  default\nrun       none\n");
+    workspace.legbook_reading(["stage", "save", "fetch"], format!("\"{}\"", "x".repeat(5000))).expect(0);
+    workspace.legbook_reading(["stage", "save", "evidence", "--marker"], "1").expect(0);
+    // Saved a long time ago, as an age is shown.
+    let sql =
+        "UPDATE stages SET saved_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-26 hours', '-10 minutes')";
+    assert!(Command::new("sqlite3").arg(workspace.store()).arg(sql).status().unwrap().success());
+    let shown = on_a_terminal(&workspace, &plan);
+    let lines: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["pipeline", "default"], "{shown}");
+    assert_eq!((lines[1][0], lines[1][1], lines[1][3]), ("run", "of", "(UTC)"), "{shown}");
+    assert_eq!(lines[2], ["next", "verify"], "{shown}");
+    assert_eq!(lines[4], ["STAGE", "STATE", "SIZE", "SAVED"], "{shown}");
+    assert_eq!(lines[5], ["fetch", "completed", "4.9", "KiB", "1day", "2h", "ago"], "{shown}");
+    assert_eq!(lines[6], ["verify", "to", "do", "-", "-"], "{shown}");
+    assert_eq!(lines[7], ["working_set", "to", "do", "-", "-"], "{shown}");
+    assert_eq!(lines[8][..4], ["evidence", "marker", "1", "B"], "{shown}");
+    assert_eq!(lines.len(), 9, "{shown}");
+    let shown = on_a_terminal(&workspace, &["stage", "status", "--plan", "fetch"]);
+    assert!(shown.contains("nothing: all of the plan is completed"), "{shown}");
+
+    let answer = workspace.legbook(plan).json();
+    assert_eq!(answer["next"], "verify");
+    assert_eq!(answer["completed"][0]["stage"], "fetch");
+    assert_eq!(answer["completed"][0]["byte_size"], 5002);
+    assert_eq!(answer["completed"][0]["age_seconds"].as_u64().unwrap() / 3600, 26);
+    assert_eq!(answer["markers"][0]["stage"], "evidence");
+    // With --json a terminal gets the line too.
+    assert!(on_a_terminal(&workspace, &["stage", "status", "--json"]).starts_with("{\"pipeline\": "));
 }
