@@ -27,6 +27,9 @@ mod process;
 
 mod projection;
 mod receipt;
+mod recovery;
+mod recovery_bench;
+mod recovery_faults;
 mod run_command;
 mod schema;
 mod stage;

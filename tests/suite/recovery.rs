@@ -1,0 +1,541 @@
+//! Recovery: each case of the contract, what it restores, and what it refuses with everything left as it was.
+
+use std::fs;
+
+use legbook::digest::Digest;
+use legbook::error::{Error, LockError, RecoveryError, RunError};
+use legbook::json::{self, Value};
+use legbook::receipt;
+use legbook::recovery::{Ending, Options};
+use legbook::run::{self, StartRequest};
+use legbook::step::Step;
+
+use crate::fakes::cut_short;
+use crate::recovery_bench::{Bench, owner, said, snapshot, words};
+
+const RECOVERED_AT: &str = "2026-03-04T05:06:07.000008+00:00";
+
+/// Requires that the run was brought to its end: the receipt is run.json and the store's last snapshot, the lock is
+/// gone, no event was added, and a second recovery changes nothing.
+#[track_caller]
+fn check_recovered(bench: &Bench, prior_status: &str, n: i64) {
+    let end = bench.snapshot();
+    assert_eq!(said(&end, &["status"]), Some("failed"));
+    assert_eq!(said(&end, &["failure_phase"]), Some("stale-lock-recovery"));
+    assert_eq!(said(&end, &["failure", "prior_status"]), Some(prior_status));
+    assert_eq!(end.get("n".as_bytes()), Some(&Value::from(n)));
+    assert_eq!(bench.locks(), 0);
+    assert_eq!(bench.receipts(), 1);
+    let details = run::show(&bench.store, &bench.run_id).unwrap();
+    assert_eq!(details.run_json_current, Some(true));
+    assert_eq!(details.last_snapshot, Some((Digest::of(bench.on_disk().as_bytes()), true)));
+    assert_eq!(details.run.status.as_deref(), Some("failed"));
+    check_no_op(bench);
+}
+
+#[track_caller]
+fn check_no_op(bench: &Bench) {
+    let before = bench.picture();
+    let again = bench.recover().unwrap();
+    assert_eq!((again.ending, words(&again)), (Ending::AlreadyTerminal, vec![]));
+    assert!(bench.picture() == before, "a second recovery changed something");
+}
+
+#[test]
+fn a_missing_run_json_is_restored_from_the_checkpoint_and_ends_as_its_receipt() {
+    let bench = Bench::stale();
+    let checkpoint = bench.snapshot();
+    fs::remove_file(bench.run_json()).unwrap();
+    let events = bench.events().len();
+    let outcome = bench.recover().unwrap();
+    assert_eq!(
+        words(&outcome),
+        ["claim", "validate", "restore", "store-receipt", "export-receipt", "remove-lock"]
+    );
+    assert_eq!(outcome.ending, Ending::Recovered);
+    assert_eq!(outcome.status.as_deref(), Some("failed"));
+    assert_eq!(bench.events().len(), events, "recovery appends no event");
+    check_recovered(&bench, "planning", 2);
+    let end = bench.snapshot();
+    assert!(receipt::matches_receipt(&checkpoint, &end), "doctor can make the receipt again");
+    assert_eq!(said(&end, &["failure", "recovered_at"]), Some(RECOVERED_AT));
+    let workspace = bench.folder.path().join("workspace").canonicalize().unwrap();
+    assert_eq!(said(&end, &["failure", "lock_workspace"]), workspace.to_str());
+    assert!(said(&end, &["failure", "lock_acquired_at"]).is_some());
+    assert_eq!(said(&end, &["error"]).unwrap(), format!("run owner process {} is no longer active", owner()));
+}
+
+#[test]
+fn an_unparseable_run_json_is_kept_under_another_name_and_restored() {
+    for corrupt in ["{\"status\": \"plan", "", "[1, 2]", "null", "\u{feff}{}"] {
+        let bench = Bench::stale();
+        fs::write(bench.run_json(), corrupt).unwrap();
+        let outcome = bench.recover().unwrap();
+        assert_eq!(
+            words(&outcome),
+            ["claim", "validate", "keep-file", "restore", "store-receipt", "export-receipt", "remove-lock"]
+        );
+        let kept = bench.kept("run.json.corrupt-");
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        let hex = kept[0].strip_prefix("run.json.corrupt-").unwrap();
+        assert!(hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hex}");
+        assert_eq!(fs::read_to_string(bench.run_dir().join(&kept[0])).unwrap(), corrupt);
+        assert_eq!(said(&bench.snapshot(), &["recovery_preserved_artifact"]), None);
+        check_recovered(&bench, "planning", 2);
+    }
+}
+
+#[test]
+fn an_older_snapshot_is_brought_up_to_a_commit_that_was_never_exported() {
+    for step in [Step::Committed, Step::TempWritten] {
+        let bench = Bench::new();
+        bench.write(&snapshot("started", 1)).unwrap();
+        bench.write_cut_at(step, &snapshot("dispatching", 7));
+        bench.die();
+        assert!(bench.on_disk().contains("\"started\""));
+        let outcome = bench.recover().unwrap();
+        assert!(words(&outcome).contains(&"restore"));
+        check_recovered(&bench, "dispatching", 7);
+    }
+}
+
+#[test]
+fn bytes_that_came_back_are_the_last_snapshot_and_not_an_older_one() {
+    let bench = Bench::new();
+    for (status, n) in [("started", 1), ("planning", 2), ("started", 1)] {
+        bench.write(&snapshot(status, n)).unwrap();
+    }
+    bench.die();
+    let outcome = bench.recover().unwrap();
+    assert!(!words(&outcome).contains(&"restore"));
+    check_recovered(&bench, "started", 1);
+}
+
+#[test]
+fn a_readable_run_json_of_somebody_else_is_left_and_the_receipt_is_made_of_it() {
+    let bench = Bench::stale();
+    fs::write(bench.run_json(), r#"{"status": "dispatching", "n": 99, "active_seats": ["s"]}"#).unwrap();
+    let outcome = bench.recover().unwrap();
+    assert!(!words(&outcome).contains(&"restore"));
+    check_recovered(&bench, "dispatching", 99);
+    assert_eq!(said(&bench.snapshot(), &["failure", "seat"]), Some("s"));
+}
+
+#[test]
+fn an_ended_run_is_left_and_only_its_dead_lock_goes() {
+    for journaled in [true, false] {
+        let bench = Bench::new();
+        let text = snapshot("started", 1);
+        let text = if journaled { text } else { text.replace("true", "false") };
+        bench.write(&text).unwrap();
+        bench.cut.next(Some(Step::BeforeRelease));
+        cut_short(|| run::finish(&bench.store, &bench.run_id, None, &bench.credentials));
+        bench.cut.next(None);
+        let before = bench.on_disk();
+
+        // While the owner lives the lock is its to let go.
+        let outcome = bench.recover().unwrap();
+        assert_eq!((outcome.ending, words(&outcome), bench.locks()), (Ending::AlreadyTerminal, vec![], 1));
+        bench.die();
+        let outcome = bench.recover().unwrap();
+        let run_dir = bench.run_dir().canonicalize().unwrap();
+        assert_eq!(outcome.to_string(), format!("already terminal: {} [ok]", run_dir.display()));
+        assert_eq!((words(&outcome), bench.locks()), (vec!["remove-lock"], 0));
+        assert_eq!(bench.on_disk(), before);
+        check_no_op(&bench);
+    }
+}
+
+#[test]
+fn a_finish_that_was_never_exported_is_exported_without_a_receipt() {
+    for step in [Step::Committed, Step::TempWritten, Step::Renamed] {
+        let bench = Bench::new();
+        bench.write(&snapshot("started", 1)).unwrap();
+        bench.cut.next(Some(step));
+        cut_short(|| run::finish(&bench.store, &bench.run_id, None, &bench.credentials));
+        bench.cut.next(None);
+        bench.die();
+        let outcome = bench.recover().unwrap();
+        assert_eq!(outcome.status.as_deref(), Some("ok"));
+        assert_eq!(said(&bench.snapshot(), &["status"]), Some("ok"));
+        assert_eq!((bench.receipts(), bench.locks()), (0, 0));
+        check_no_op(&bench);
+    }
+}
+
+#[test]
+fn an_ended_run_json_that_a_resumption_has_overtaken_does_not_end_the_run() {
+    let bench = Bench::new();
+    bench.write(&snapshot("started", 1)).unwrap();
+    run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap();
+    bench.cut.next(Some(Step::Committed));
+    cut_short(|| run::start(&bench.store, &resume(&bench)));
+    bench.cut.next(None);
+    assert!(bench.on_disk().contains("\"ok\""));
+
+    let live = bench.refused();
+    assert!(matches!(live, Error::Recovery(RecoveryError::StillActive { .. })), "{live}");
+    bench.die();
+    bench.recover().unwrap();
+    check_recovered(&bench, "started", 1);
+}
+
+fn resume(bench: &Bench) -> StartRequest {
+    StartRequest {
+        run_id: bench.run_id.clone(),
+        task: String::new(),
+        cwd: bench.folder.path().join("workspace"),
+        run_dir: None,
+        owner_pid: owner(),
+        lease: None,
+        journal: true,
+        resume: true,
+        wait: std::time::Duration::ZERO,
+    }
+}
+
+#[test]
+fn a_recovered_run_can_be_taken_up_again_and_recovered_again() {
+    let bench = Bench::stale();
+    bench.recover().unwrap();
+    bench.processes.raise(owner());
+    let started = run::start(&bench.store, &resume(&bench)).unwrap();
+    let credentials = run::Credentials { token: Some(started.token), owner_pid: Some(owner()) };
+    run::write(&bench.store, &bench.run_id, snapshot("handoff", 5).as_bytes(), &credentials).unwrap();
+    bench.die();
+    bench.recover().unwrap();
+    assert_eq!(said(&bench.snapshot(), &["failure", "prior_status"]), Some("handoff"));
+    assert_eq!((bench.receipts(), bench.locks()), (2, 0));
+    check_no_op(&bench);
+}
+
+#[test]
+fn an_ended_run_whose_run_json_is_gone_is_exported_again_whoever_holds_the_lock() {
+    for corrupt in [None, Some("{")] {
+        let bench = Bench::new();
+        bench.write(&snapshot("started", 1)).unwrap();
+        run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap();
+        let before = bench.on_disk();
+        let other = legbook::id::RunId::parse("other").unwrap();
+        let (dir, cwd) = (bench.folder.path().join("workspace/other"), bench.folder.path().join("workspace"));
+        run::register(&bench.store, &other, &dir, &cwd, owner()).unwrap();
+        match corrupt {
+            None => fs::remove_file(bench.run_json()).unwrap(),
+            Some(bytes) => fs::write(bench.run_json(), bytes).unwrap(),
+        }
+        let planned = bench.dry_run().unwrap();
+        let outcome = bench.recover().unwrap();
+        assert_eq!(outcome.ending, Ending::AlreadyTerminal);
+        assert_eq!(words(&planned), words(&outcome));
+        assert!(outcome.to_string().starts_with("already terminal: "));
+        assert_eq!(bench.on_disk(), before);
+        assert_eq!(bench.kept("run.json.corrupt-").len(), usize::from(corrupt.is_some()));
+        assert_eq!(bench.locks(), 1, "the other run's lock");
+        check_no_op(&bench);
+    }
+}
+
+#[test]
+fn a_live_owner_is_refused_and_so_is_one_that_may_live() {
+    let bench = Bench::new();
+    bench.write(&snapshot("started", 1)).unwrap();
+    let refusal = bench.refused();
+    assert!(matches!(refusal, Error::Recovery(RecoveryError::StillActive { .. })));
+    assert!(refusal.to_string().starts_with("run owner process is still active"), "{refusal}");
+
+    bench.processes.move_to("another machine");
+    let refusal = bench.refused();
+    assert!(refusal.to_string().contains("may live"), "{refusal}");
+}
+
+#[test]
+fn the_own_process_is_a_live_owner_too() {
+    let bench = Bench::new();
+    bench.sql("DELETE FROM locks");
+    let other = legbook::id::RunId::parse("own").unwrap();
+    let (dir, cwd) = (bench.folder.path().join("own"), bench.folder.path().join("workspace"));
+    run::register(&bench.store, &other, &dir, &cwd, std::process::id()).unwrap();
+    let refusal = legbook::recovery::recover(&bench.store, &other, &Options::default()).unwrap_err();
+    assert!(matches!(refusal, Error::Recovery(RecoveryError::StillActive { .. })), "{refusal}");
+}
+
+#[test]
+fn the_operators_word_ends_an_owner_elsewhere_but_none_that_is_visible() {
+    let options = Options { owner_is_dead: true, ..Options::default() };
+    let bench = Bench::new();
+    bench.write(&snapshot("started", 1)).unwrap();
+    let visible = bench.recover_with(&options).unwrap_err();
+    assert!(matches!(visible, Error::Recovery(RecoveryError::StillActive { .. })), "{visible}");
+    bench.processes.move_to("another machine");
+    let visible = bench.recover_with(&options).unwrap_err();
+    assert!(matches!(visible, Error::Recovery(RecoveryError::StillActive { .. })), "{visible}");
+    bench.die();
+    assert!(bench.recover().is_err(), "without the word it counts as live");
+    bench.recover_with(&options).unwrap();
+    check_recovered(&bench, "started", 1);
+}
+
+#[test]
+fn the_lock_of_another_dead_run_an_unreadable_one_and_none_are_refused() {
+    let bench = Bench::stale();
+    bench.sql(
+        "INSERT INTO runs (run_id, created_at) VALUES ('other', 'now');
+         DROP TRIGGER locks_update; UPDATE locks SET run_id = 'other'",
+    );
+    let refusal = bench.refused();
+    assert!(matches!(refusal, Error::Recovery(RecoveryError::ForeignLock { .. })));
+    assert!(refusal.to_string().starts_with("run lock belongs to a different run"), "{refusal}");
+
+    bench.sql("UPDATE locks SET run_id = 'r', pid = 0");
+    let refusal = bench.refused();
+    assert!(refusal.to_string().starts_with("run lock is invalid"), "{refusal}");
+
+    bench.sql("DELETE FROM locks");
+    let refusal = bench.refused();
+    assert!(matches!(refusal, Error::Recovery(RecoveryError::NoLock { journaled: true, .. })));
+    assert!(refusal.to_string().starts_with("run lock not found for run"), "{refusal}");
+}
+
+#[test]
+fn a_run_json_that_cannot_be_read_is_refused_as_such() {
+    let bench = Bench::stale();
+    fs::remove_file(bench.run_json()).unwrap();
+    fs::create_dir(bench.run_json()).unwrap();
+    assert!(matches!(bench.refused(), Error::Io { action: "read", .. }));
+    fs::remove_dir(bench.run_json()).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", bench.run_json()).unwrap();
+    assert!(matches!(bench.refused(), Error::Io { action: "read", .. }));
+}
+
+#[test]
+fn a_stored_receipt_is_exported_and_never_made_anew() {
+    for corrupt in [false, true] {
+        let bench = Bench::stale();
+        bench.recover_cut_at(Step::ReceiptStored);
+        assert_eq!((bench.receipts(), bench.locks()), (1, 1));
+        bench.clock.advance(3600);
+        if corrupt {
+            fs::write(bench.run_json(), "{").unwrap();
+        }
+        let outcome = bench.recover().unwrap();
+        assert!(!words(&outcome).contains(&"store-receipt"), "{outcome:?}");
+        assert_eq!(said(&bench.snapshot(), &["failure", "recovered_at"]), Some(RECOVERED_AT));
+        check_recovered(&bench, "planning", 2);
+    }
+}
+
+#[test]
+fn a_receipt_of_an_edited_run_json_is_exported_over_it_but_not_over_a_later_edit() {
+    let edited = |n| format!(r#"{{"status": "dispatching", "n": {n}}}"#);
+    for later in [false, true] {
+        let bench = Bench::stale();
+        fs::write(bench.run_json(), edited(98)).unwrap();
+        bench.recover_cut_at(Step::ReceiptStored);
+        if later {
+            fs::write(bench.run_json(), edited(99)).unwrap();
+        }
+        bench.recover().unwrap();
+        let kept = bench.kept("run.json.replaced-");
+        assert_eq!(kept.len(), usize::from(later));
+        for name in kept {
+            assert_eq!(fs::read_to_string(bench.run_dir().join(name)).unwrap(), edited(99));
+        }
+        check_recovered(&bench, "dispatching", 98);
+    }
+}
+
+#[test]
+fn a_dead_recoverers_claim_is_taken_over_at_each_step_and_ends_the_same() {
+    for step in
+        [Step::Claimed, Step::CorruptRenamed, Step::Restored, Step::ReceiptStored, Step::ReceiptExported]
+    {
+        let bench = Bench::stale();
+        fs::write(bench.run_json(), "{").unwrap();
+        bench.recover_cut_at(step);
+        assert_eq!(bench.locks(), 1);
+        assert!(bench.write(&snapshot("dispatching", 3)).is_err(), "no write under a claim");
+        bench.recover().unwrap();
+        assert_eq!(bench.kept("run.json.corrupt-").len(), 1);
+        check_recovered(&bench, "planning", 2);
+    }
+}
+
+#[test]
+fn beside_a_living_recovery_another_is_refused() {
+    let bench = Bench::stale();
+    bench.cut.next(Some(Step::Claimed));
+    cut_short(|| bench.recover());
+    bench.cut.next(None);
+    // The claim is that of this very process, which lives.
+    for dry_run in [true, false] {
+        let refusal = bench.recover_with(&Options { dry_run, ..Options::default() }).unwrap_err();
+        assert!(matches!(refusal, Error::Lock(LockError::Claimed { .. })), "{refusal}");
+    }
+    assert_eq!((bench.receipts(), bench.locks()), (0, 1));
+}
+
+#[test]
+fn a_dry_run_lists_the_very_steps_and_changes_no_byte() {
+    let with = |prepare: fn(&Bench)| {
+        let bench = Bench::stale();
+        prepare(&bench);
+        let before = bench.picture();
+        let planned = bench.dry_run().unwrap();
+        assert!(bench.picture() == before, "a dry run changed something");
+        assert!(planned.dry_run);
+        let done = bench.recover().unwrap();
+        assert_eq!(words(&planned), words(&done));
+        assert_eq!((planned.ending, planned.status), (done.ending, done.status));
+    };
+    with(|_| {});
+    with(|bench| fs::remove_file(bench.run_json()).unwrap());
+    with(|bench| fs::write(bench.run_json(), "{").unwrap());
+    with(|bench| fs::write(bench.run_json(), r#"{"status": "handoff"}"#).unwrap());
+    with(|bench| fs::write(bench.run_json(), r#"{"status": "ok"}"#).unwrap());
+    with(|bench| fs::remove_dir_all(bench.run_dir()).unwrap());
+    with(|bench| bench.recover_cut_at(Step::ReceiptStored));
+    with(|bench| bench.recover_cut_at(Step::ReceiptExported));
+    with(|bench| {
+        bench.recover().unwrap();
+        fs::remove_file(bench.run_json()).unwrap();
+    });
+}
+
+#[test]
+fn a_run_without_a_journal_is_ended_the_legacy_way() {
+    let legacy = r#"{"status": "dispatching", "n": 4, "worker": "w"}"#;
+    let with = |prepare: &dyn Fn(&Bench), steps: &[&str]| {
+        let bench = Bench::new();
+        bench.write(legacy).unwrap();
+        bench.die();
+        prepare(&bench);
+        let planned = bench.dry_run().unwrap();
+        let outcome = bench.recover().unwrap();
+        assert_eq!(words(&outcome), steps);
+        assert_eq!(words(&planned), steps);
+        assert_eq!(outcome.status.as_deref(), Some("failed"));
+        let end = bench.snapshot();
+        assert_eq!(said(&end, &["failure", "lock_workspace"]), None);
+        assert_eq!((bench.locks(), bench.receipts(), bench.events().len()), (0, 1, 0));
+        let row = run::get(&bench.store, &bench.run_id).unwrap();
+        assert_eq!(row.status.as_deref(), Some("failed"));
+        check_no_op(&bench);
+        (end, bench)
+    };
+    let (end, _) = with(&|_| {}, &["claim", "export-receipt", "store-receipt", "remove-lock"]);
+    assert_eq!(said(&end, &["failure", "prior_status"]), Some("dispatching"));
+    assert_eq!(said(&end, &["failure", "seat"]), Some("w"));
+
+    let missing = |bench: &Bench| fs::remove_file(bench.run_json()).unwrap();
+    let (end, bench) = with(&missing, &["claim", "export-receipt", "store-receipt", "remove-lock"]);
+    assert_eq!(said(&end, &["failure", "prior_status"]), Some("artifact-unavailable"));
+    assert_eq!(said(&end, &["schema"]), Some("brigade.run.v1"));
+    assert_eq!(said(&end, &["artifacts"]), bench.run_dir().canonicalize().unwrap().to_str());
+    assert_eq!(said(&end, &["recovery_preserved_artifact"]), None);
+
+    let corrupt = |bench: &Bench| fs::write(bench.run_json(), "[]").unwrap();
+    let kept_steps = ["claim", "keep-file", "export-receipt", "store-receipt", "remove-lock"];
+    let (end, bench) = with(&corrupt, &kept_steps);
+    let kept = bench.kept("run.json.corrupt-");
+    assert_eq!(said(&end, &["recovery_preserved_artifact"]), Some(kept[0].as_str()));
+
+    // A recovery that died after the renaming: the receipt names the file all the same.
+    let died = |bench: &Bench| {
+        corrupt(bench);
+        bench.recover_cut_at(Step::CorruptRenamed);
+    };
+    let (end, bench) = with(&died, &["claim", "export-receipt", "store-receipt", "remove-lock"]);
+    let kept = bench.kept("run.json.corrupt-");
+    assert_eq!(said(&end, &["recovery_preserved_artifact"]), Some(kept[0].as_str()));
+}
+
+#[test]
+fn a_run_without_a_journal_whose_recovery_died_at_the_end_is_ended_as_it_was_left() {
+    let bench = Bench::new();
+    bench.write(r#"{"status": "dispatching"}"#).unwrap();
+    bench.die();
+    bench.recover_cut_at(Step::ReceiptExported);
+    let receipt = bench.on_disk();
+    bench.clock.advance(60);
+    assert_eq!(words(&bench.recover().unwrap()), ["remove-lock"]);
+    assert_eq!(bench.on_disk(), receipt);
+    assert_eq!(run::get(&bench.store, &bench.run_id).unwrap().status.as_deref(), Some("failed"));
+    check_no_op(&bench);
+}
+
+#[test]
+fn a_run_directory_that_is_gone_is_made_anew() {
+    let bench = Bench::stale();
+    fs::remove_dir_all(bench.run_dir()).unwrap();
+    let outcome = bench.recover().unwrap();
+    assert!(words(&outcome).contains(&"make-directory"));
+    check_recovered(&bench, "planning", 2);
+}
+
+#[test]
+fn a_moved_workspace_is_recovered_where_it_is_now() {
+    for ended in [false, true] {
+        let bench = Bench::new();
+        bench.write(&snapshot("planning", 2)).unwrap();
+        if ended {
+            run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap();
+        }
+        bench.die();
+        let (old, new) = (bench.folder.path().join("workspace"), bench.folder.path().join("moved"));
+        fs::rename(&old, &new).unwrap();
+        let refusal = bench.recover().unwrap_err();
+        assert!(matches!(refusal, Error::Recovery(RecoveryError::DirectoryGone { .. })), "{refusal}");
+        assert!(!old.exists(), "no second directory is made");
+
+        let options = Options { run_dir: Some(new.join("run")), ..Options::default() };
+        let before = bench.picture();
+        let planned = bench.recover_with(&Options { dry_run: true, ..options.clone() }).unwrap();
+        assert!(bench.picture() == before);
+        let outcome = bench.recover_with(&options).unwrap();
+        assert_eq!(words(&planned), words(&outcome));
+        assert!(words(&outcome).contains(&"relocate"));
+        let end = json::parse_object(&fs::read(new.join("run/run.json")).unwrap()).unwrap();
+        assert_eq!(said(&end, &["status"]), Some(if ended { "ok" } else { "failed" }));
+        // The store knows where it is from now on.
+        assert_eq!(words(&bench.recover().unwrap()), Vec::<&str>::new());
+        assert_eq!((bench.locks(), old.exists()), (0, false));
+    }
+}
+
+#[test]
+fn the_directory_of_another_run_and_one_that_is_not_there_are_refused() {
+    let bench = Bench::stale();
+    let other = legbook::id::RunId::parse("other").unwrap();
+    let dir = bench.folder.path().join("other");
+    fs::create_dir(bench.folder.path().join("elsewhere")).unwrap();
+    bench.processes.raise(owner());
+    run::register(&bench.store, &other, &dir, &bench.folder.path().join("elsewhere"), owner()).unwrap();
+    bench.die();
+    let with = |path| {
+        let options = Options { run_dir: Some(bench.folder.path().join(path)), ..Options::default() };
+        bench.recover_with(&options).unwrap_err()
+    };
+    assert!(matches!(with("other"), Error::Run(RunError::DirectoryTaken { .. })));
+    assert!(matches!(with("nowhere"), Error::Io { action: "resolve", .. }));
+    assert!(matches!(with("store.db"), Error::Run(RunError::DirectoryTaken { .. })));
+    assert_eq!((bench.receipts(), bench.locks()), (0, 2));
+}
+
+#[test]
+fn a_store_whose_triggers_are_gone_and_whose_views_lie_is_recovered_the_same() {
+    let bench = Bench::stale();
+    let plain = rusqlite::Connection::open(bench.store.path()).unwrap();
+    let mut statement =
+        plain.prepare("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')").unwrap();
+    let names: Vec<(String, String)> =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect();
+    assert!(names.len() > 20);
+    for (kind, name) in names {
+        plain.execute_batch(&format!("DROP {kind} {name}")).unwrap();
+        if kind == "view" {
+            plain.execute_batch(&format!("CREATE VIEW {name} AS SELECT 1 AS run_id")).unwrap();
+        }
+    }
+    bench.recover().unwrap();
+    check_recovered(&bench, "planning", 2);
+}
