@@ -16,7 +16,7 @@
 //!
 //! | crash | the store holds | run.json is | recovery |
 //! | --- | --- | --- | --- |
-//! | 1 write, before the commit | nothing of the write | as before the write | ends the run as of the write before; of a first write: refused, there is no checkpoint yet (a run without a journal: the receipt is made of run.json or of nothing) |
+//! | 1 write, before the commit | nothing of the write | as before the write | ends the run as of the write before; a first write leaves a run without a journal, whose receipt is made of run.json or of nothing |
 //! | 2 write, committed | the write | the snapshot before it, or missing | restores the write's snapshot, then the receipt of it |
 //! | 3 export, temp file written | the write | as 2, with a `.run.json.*.tmp` that nobody reads | as 2 |
 //! | 4 export, renamed | the write | the write's snapshot | the receipt of it |

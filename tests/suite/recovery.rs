@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use legbook::digest::Digest;
-use legbook::error::{Error, LockError, RecoveryError, RunError};
-use legbook::json::{self, Value};
+use legbook::error::{Error, LockError, RecoveryError};
 use legbook::receipt;
 use legbook::recovery::{Ending, Options};
 use legbook::run::{self, StartRequest};
@@ -14,32 +12,6 @@ use crate::fakes::cut_short;
 use crate::recovery_bench::{Bench, owner, said, snapshot, words};
 
 const RECOVERED_AT: &str = "2026-03-04T05:06:07.000008+00:00";
-
-/// Requires that the run was brought to its end: the receipt is run.json and the store's last snapshot, the lock is
-/// gone, no event was added, and a second recovery changes nothing.
-#[track_caller]
-fn check_recovered(bench: &Bench, prior_status: &str, n: i64) {
-    let end = bench.snapshot();
-    assert_eq!(said(&end, &["status"]), Some("failed"));
-    assert_eq!(said(&end, &["failure_phase"]), Some("stale-lock-recovery"));
-    assert_eq!(said(&end, &["failure", "prior_status"]), Some(prior_status));
-    assert_eq!(end.get("n".as_bytes()), Some(&Value::from(n)));
-    assert_eq!(bench.locks(), 0);
-    assert_eq!(bench.receipts(), 1);
-    let details = run::show(&bench.store, &bench.run_id).unwrap();
-    assert_eq!(details.run_json_current, Some(true));
-    assert_eq!(details.last_snapshot, Some((Digest::of(bench.on_disk().as_bytes()), true)));
-    assert_eq!(details.run.status.as_deref(), Some("failed"));
-    check_no_op(bench);
-}
-
-#[track_caller]
-fn check_no_op(bench: &Bench) {
-    let before = bench.picture();
-    let again = bench.recover().unwrap();
-    assert_eq!((again.ending, words(&again)), (Ending::AlreadyTerminal, vec![]));
-    assert!(bench.picture() == before, "a second recovery changed something");
-}
 
 #[test]
 fn a_missing_run_json_is_restored_from_the_checkpoint_and_ends_as_its_receipt() {
@@ -55,7 +27,7 @@ fn a_missing_run_json_is_restored_from_the_checkpoint_and_ends_as_its_receipt() 
     assert_eq!(outcome.ending, Ending::Recovered);
     assert_eq!(outcome.status.as_deref(), Some("failed"));
     assert_eq!(bench.events().len(), events, "recovery appends no event");
-    check_recovered(&bench, "planning", 2);
+    bench.check_recovered("planning", 2);
     let end = bench.snapshot();
     assert!(receipt::matches_receipt(&checkpoint, &end), "doctor can make the receipt again");
     assert_eq!(said(&end, &["failure", "recovered_at"]), Some(RECOVERED_AT));
@@ -81,7 +53,7 @@ fn an_unparseable_run_json_is_kept_under_another_name_and_restored() {
         assert!(hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hex}");
         assert_eq!(fs::read_to_string(bench.run_dir().join(&kept[0])).unwrap(), corrupt);
         assert_eq!(said(&bench.snapshot(), &["recovery_preserved_artifact"]), None);
-        check_recovered(&bench, "planning", 2);
+        bench.check_recovered("planning", 2);
     }
 }
 
@@ -95,7 +67,7 @@ fn an_older_snapshot_is_brought_up_to_a_commit_that_was_never_exported() {
         assert!(bench.on_disk().contains("\"started\""));
         let outcome = bench.recover().unwrap();
         assert!(words(&outcome).contains(&"restore"));
-        check_recovered(&bench, "dispatching", 7);
+        bench.check_recovered("dispatching", 7);
     }
 }
 
@@ -108,7 +80,7 @@ fn bytes_that_came_back_are_the_last_snapshot_and_not_an_older_one() {
     bench.die();
     let outcome = bench.recover().unwrap();
     assert!(!words(&outcome).contains(&"restore"));
-    check_recovered(&bench, "started", 1);
+    bench.check_recovered("started", 1);
 }
 
 #[test]
@@ -117,7 +89,7 @@ fn a_readable_run_json_of_somebody_else_is_left_and_the_receipt_is_made_of_it() 
     fs::write(bench.run_json(), r#"{"status": "dispatching", "n": 99, "active_seats": ["s"]}"#).unwrap();
     let outcome = bench.recover().unwrap();
     assert!(!words(&outcome).contains(&"restore"));
-    check_recovered(&bench, "dispatching", 99);
+    bench.check_recovered("dispatching", 99);
     assert_eq!(said(&bench.snapshot(), &["failure", "seat"]), Some("s"));
 }
 
@@ -142,7 +114,7 @@ fn an_ended_run_is_left_and_only_its_dead_lock_goes() {
         assert_eq!(outcome.to_string(), format!("already terminal: {} [ok]", run_dir.display()));
         assert_eq!((words(&outcome), bench.locks()), (vec!["remove-lock"], 0));
         assert_eq!(bench.on_disk(), before);
-        check_no_op(&bench);
+        bench.check_no_op();
     }
 }
 
@@ -159,7 +131,7 @@ fn a_finish_that_was_never_exported_is_exported_without_a_receipt() {
         assert_eq!(outcome.status.as_deref(), Some("ok"));
         assert_eq!(said(&bench.snapshot(), &["status"]), Some("ok"));
         assert_eq!((bench.receipts(), bench.locks()), (0, 0));
-        check_no_op(&bench);
+        bench.check_no_op();
     }
 }
 
@@ -177,7 +149,7 @@ fn an_ended_run_json_that_a_resumption_has_overtaken_does_not_end_the_run() {
     assert!(matches!(live, Error::Recovery(RecoveryError::StillActive { .. })), "{live}");
     bench.die();
     bench.recover().unwrap();
-    check_recovered(&bench, "started", 1);
+    bench.check_recovered("started", 1);
 }
 
 fn resume(bench: &Bench) -> StartRequest {
@@ -206,7 +178,7 @@ fn a_recovered_run_can_be_taken_up_again_and_recovered_again() {
     bench.recover().unwrap();
     assert_eq!(said(&bench.snapshot(), &["failure", "prior_status"]), Some("handoff"));
     assert_eq!((bench.receipts(), bench.locks()), (2, 0));
-    check_no_op(&bench);
+    bench.check_no_op();
 }
 
 #[test]
@@ -231,7 +203,7 @@ fn an_ended_run_whose_run_json_is_gone_is_exported_again_whoever_holds_the_lock(
         assert_eq!(bench.on_disk(), before);
         assert_eq!(bench.kept("run.json.corrupt-").len(), usize::from(corrupt.is_some()));
         assert_eq!(bench.locks(), 1, "the other run's lock");
-        check_no_op(&bench);
+        bench.check_no_op();
     }
 }
 
@@ -272,7 +244,7 @@ fn the_operators_word_ends_an_owner_elsewhere_but_none_that_is_visible() {
     bench.die();
     assert!(bench.recover().is_err(), "without the word it counts as live");
     bench.recover_with(&options).unwrap();
-    check_recovered(&bench, "started", 1);
+    bench.check_recovered("started", 1);
 }
 
 #[test]
@@ -320,7 +292,7 @@ fn a_stored_receipt_is_exported_and_never_made_anew() {
         let outcome = bench.recover().unwrap();
         assert!(!words(&outcome).contains(&"store-receipt"), "{outcome:?}");
         assert_eq!(said(&bench.snapshot(), &["failure", "recovered_at"]), Some(RECOVERED_AT));
-        check_recovered(&bench, "planning", 2);
+        bench.check_recovered("planning", 2);
     }
 }
 
@@ -340,7 +312,7 @@ fn a_receipt_of_an_edited_run_json_is_exported_over_it_but_not_over_a_later_edit
         for name in kept {
             assert_eq!(fs::read_to_string(bench.run_dir().join(name)).unwrap(), edited(99));
         }
-        check_recovered(&bench, "dispatching", 98);
+        bench.check_recovered("dispatching", 98);
     }
 }
 
@@ -356,7 +328,7 @@ fn a_dead_recoverers_claim_is_taken_over_at_each_step_and_ends_the_same() {
         assert!(bench.write(&snapshot("dispatching", 3)).is_err(), "no write under a claim");
         bench.recover().unwrap();
         assert_eq!(bench.kept("run.json.corrupt-").len(), 1);
-        check_recovered(&bench, "planning", 2);
+        bench.check_recovered("planning", 2);
     }
 }
 
@@ -402,126 +374,6 @@ fn a_dry_run_lists_the_very_steps_and_changes_no_byte() {
 }
 
 #[test]
-fn a_run_without_a_journal_is_ended_the_legacy_way() {
-    let legacy = r#"{"status": "dispatching", "n": 4, "worker": "w"}"#;
-    let with = |prepare: &dyn Fn(&Bench), steps: &[&str]| {
-        let bench = Bench::new();
-        bench.write(legacy).unwrap();
-        bench.die();
-        prepare(&bench);
-        let planned = bench.dry_run().unwrap();
-        let outcome = bench.recover().unwrap();
-        assert_eq!(words(&outcome), steps);
-        assert_eq!(words(&planned), steps);
-        assert_eq!(outcome.status.as_deref(), Some("failed"));
-        let end = bench.snapshot();
-        assert_eq!(said(&end, &["failure", "lock_workspace"]), None);
-        assert_eq!((bench.locks(), bench.receipts(), bench.events().len()), (0, 1, 0));
-        let row = run::get(&bench.store, &bench.run_id).unwrap();
-        assert_eq!(row.status.as_deref(), Some("failed"));
-        check_no_op(&bench);
-        (end, bench)
-    };
-    let (end, _) = with(&|_| {}, &["claim", "export-receipt", "store-receipt", "remove-lock"]);
-    assert_eq!(said(&end, &["failure", "prior_status"]), Some("dispatching"));
-    assert_eq!(said(&end, &["failure", "seat"]), Some("w"));
-
-    let missing = |bench: &Bench| fs::remove_file(bench.run_json()).unwrap();
-    let (end, bench) = with(&missing, &["claim", "export-receipt", "store-receipt", "remove-lock"]);
-    assert_eq!(said(&end, &["failure", "prior_status"]), Some("artifact-unavailable"));
-    assert_eq!(said(&end, &["schema"]), Some("brigade.run.v1"));
-    assert_eq!(said(&end, &["artifacts"]), bench.run_dir().canonicalize().unwrap().to_str());
-    assert_eq!(said(&end, &["recovery_preserved_artifact"]), None);
-
-    let corrupt = |bench: &Bench| fs::write(bench.run_json(), "[]").unwrap();
-    let kept_steps = ["claim", "keep-file", "export-receipt", "store-receipt", "remove-lock"];
-    let (end, bench) = with(&corrupt, &kept_steps);
-    let kept = bench.kept("run.json.corrupt-");
-    assert_eq!(said(&end, &["recovery_preserved_artifact"]), Some(kept[0].as_str()));
-
-    // A recovery that died after the renaming: the receipt names the file all the same.
-    let died = |bench: &Bench| {
-        corrupt(bench);
-        bench.recover_cut_at(Step::CorruptRenamed);
-    };
-    let (end, bench) = with(&died, &["claim", "export-receipt", "store-receipt", "remove-lock"]);
-    let kept = bench.kept("run.json.corrupt-");
-    assert_eq!(said(&end, &["recovery_preserved_artifact"]), Some(kept[0].as_str()));
-}
-
-#[test]
-fn a_run_without_a_journal_whose_recovery_died_at_the_end_is_ended_as_it_was_left() {
-    let bench = Bench::new();
-    bench.write(r#"{"status": "dispatching"}"#).unwrap();
-    bench.die();
-    bench.recover_cut_at(Step::ReceiptExported);
-    let receipt = bench.on_disk();
-    bench.clock.advance(60);
-    assert_eq!(words(&bench.recover().unwrap()), ["remove-lock"]);
-    assert_eq!(bench.on_disk(), receipt);
-    assert_eq!(run::get(&bench.store, &bench.run_id).unwrap().status.as_deref(), Some("failed"));
-    check_no_op(&bench);
-}
-
-#[test]
-fn a_run_directory_that_is_gone_is_made_anew() {
-    let bench = Bench::stale();
-    fs::remove_dir_all(bench.run_dir()).unwrap();
-    let outcome = bench.recover().unwrap();
-    assert!(words(&outcome).contains(&"make-directory"));
-    check_recovered(&bench, "planning", 2);
-}
-
-#[test]
-fn a_moved_workspace_is_recovered_where_it_is_now() {
-    for ended in [false, true] {
-        let bench = Bench::new();
-        bench.write(&snapshot("planning", 2)).unwrap();
-        if ended {
-            run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap();
-        }
-        bench.die();
-        let (old, new) = (bench.folder.path().join("workspace"), bench.folder.path().join("moved"));
-        fs::rename(&old, &new).unwrap();
-        let refusal = bench.recover().unwrap_err();
-        assert!(matches!(refusal, Error::Recovery(RecoveryError::DirectoryGone { .. })), "{refusal}");
-        assert!(!old.exists(), "no second directory is made");
-
-        let options = Options { run_dir: Some(new.join("run")), ..Options::default() };
-        let before = bench.picture();
-        let planned = bench.recover_with(&Options { dry_run: true, ..options.clone() }).unwrap();
-        assert!(bench.picture() == before);
-        let outcome = bench.recover_with(&options).unwrap();
-        assert_eq!(words(&planned), words(&outcome));
-        assert!(words(&outcome).contains(&"relocate"));
-        let end = json::parse_object(&fs::read(new.join("run/run.json")).unwrap()).unwrap();
-        assert_eq!(said(&end, &["status"]), Some(if ended { "ok" } else { "failed" }));
-        // The store knows where it is from now on.
-        assert_eq!(words(&bench.recover().unwrap()), Vec::<&str>::new());
-        assert_eq!((bench.locks(), old.exists()), (0, false));
-    }
-}
-
-#[test]
-fn the_directory_of_another_run_and_one_that_is_not_there_are_refused() {
-    let bench = Bench::stale();
-    let other = legbook::id::RunId::parse("other").unwrap();
-    let dir = bench.folder.path().join("other");
-    fs::create_dir(bench.folder.path().join("elsewhere")).unwrap();
-    bench.processes.raise(owner());
-    run::register(&bench.store, &other, &dir, &bench.folder.path().join("elsewhere"), owner()).unwrap();
-    bench.die();
-    let with = |path| {
-        let options = Options { run_dir: Some(bench.folder.path().join(path)), ..Options::default() };
-        bench.recover_with(&options).unwrap_err()
-    };
-    assert!(matches!(with("other"), Error::Run(RunError::DirectoryTaken { .. })));
-    assert!(matches!(with("nowhere"), Error::Io { action: "resolve", .. }));
-    assert!(matches!(with("store.db"), Error::Run(RunError::DirectoryTaken { .. })));
-    assert_eq!((bench.receipts(), bench.locks()), (0, 2));
-}
-
-#[test]
 fn a_store_whose_triggers_are_gone_and_whose_views_lie_is_recovered_the_same() {
     let bench = Bench::stale();
     let plain = rusqlite::Connection::open(bench.store.path()).unwrap();
@@ -537,5 +389,5 @@ fn a_store_whose_triggers_are_gone_and_whose_views_lie_is_recovered_the_same() {
         }
     }
     bench.recover().unwrap();
-    check_recovered(&bench, "planning", 2);
+    bench.check_recovered("planning", 2);
 }

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use legbook::db::{Store, StoreOptions};
+use legbook::digest::Digest;
 use legbook::error::Error;
 use legbook::event::Event;
 use legbook::id::RunId;
 use legbook::json::{self, Object, Value};
 use legbook::process::{Identity, Presence, ProcessTable, SystemProcesses};
-use legbook::recovery::{self, Options, Outcome};
+use legbook::recovery::{self, Ending, Options, Outcome};
 use legbook::run::{self, Credentials, Written};
 use legbook::step::Step;
 use rusqlite::Connection;
@@ -173,6 +174,33 @@ impl Bench {
 
     pub(crate) fn receipts(&self) -> i64 {
         self.count("SELECT count(*) FROM recoveries")
+    }
+
+    /// Requires that the run was brought to its end: the receipt is run.json and the store's last snapshot, the lock is
+    /// gone, no event was added, and a second recovery changes nothing.
+    #[track_caller]
+    pub(crate) fn check_recovered(&self, prior_status: &str, n: i64) {
+        let end = self.snapshot();
+        assert_eq!(said(&end, &["status"]), Some("failed"));
+        assert_eq!(said(&end, &["failure_phase"]), Some("stale-lock-recovery"));
+        assert_eq!(said(&end, &["failure", "prior_status"]), Some(prior_status));
+        assert_eq!(end.get("n".as_bytes()), Some(&Value::from(n)));
+        assert_eq!(self.locks(), 0);
+        assert_eq!(self.receipts(), 1);
+        let details = run::show(&self.store, &self.run_id).unwrap();
+        assert_eq!(details.run_json_current, Some(true));
+        assert_eq!(details.last_snapshot, Some((Digest::of(self.on_disk().as_bytes()), true)));
+        assert_eq!(details.run.status.as_deref(), Some("failed"));
+        self.check_no_op();
+    }
+
+    /// Requires that a recovery finds an ended run and changes nothing.
+    #[track_caller]
+    pub(crate) fn check_no_op(&self) {
+        let before = self.picture();
+        let again = self.recover().unwrap();
+        assert_eq!((again.ending, words(&again)), (Ending::AlreadyTerminal, vec![]));
+        assert!(self.picture() == before, "a second recovery changed something");
     }
 
     /// Requires that recovery refuses and leaves all as it was: a dry one each byte, a real one each row and file. Gives
