@@ -16,7 +16,7 @@ use legbook::lock::OwnerToken;
 use legbook::recovery::{self, Options};
 use legbook::run::{self, Credentials};
 use legbook::step::{Observer, Step};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
@@ -130,7 +130,8 @@ struct CutsShort {
 impl Observer for CutsShort {
     fn reached(&self, step: Step) {
         if step.number() == self.step && self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
-            kill(Pid::this(), self.signal).unwrap();
+            // To this thread: a stop of the process alone would let it go on for a moment.
+            raise(self.signal).unwrap();
         }
     }
 }
@@ -236,8 +237,10 @@ fn one(store: &Store, run_id: &str, token: &str, owner_pid: &str, payload: &str)
         token: Some(OwnerToken::parse(token).unwrap()),
         owner_pid: Some(owner_pid.parse().unwrap()),
     };
-    let written = run::write(store, &id(run_id), payload.as_bytes(), &credentials).unwrap();
-    say(format_args!("ack {}", written.sha256));
+    match run::write(store, &id(run_id), payload.as_bytes(), &credentials) {
+        Ok(written) => say(format_args!("ack {}", written.sha256)),
+        Err(error) => say(format_args!("refused {error}")),
+    }
 }
 
 fn recover(store: &Store, run_id: &str) {
