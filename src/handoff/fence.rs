@@ -38,22 +38,17 @@ pub fn without_tags(text: &str) -> String {
     safe
 }
 
-/// Whether a reader could see the tag's name at the start of `text`. Whatever is no letter or number is looked
+/// Whether a reader could see the tag's name at the start of `text`. Whatever shows no letter or number is looked
 /// through (spaces, slashes, zero-width characters, combining marks), up to the next angle bracket.
 fn reads_as_tag(text: &str) -> bool {
     let mut wanted = TAG_LETTERS.chars().peekable();
-    let visible = text
-        .chars()
-        .take_while(|&character| !is_less_than(character) && character != '>')
-        .filter(|&character| is_alphanumeric(character) || is_other_letter(character));
-    for character in visible {
-        for letter in as_read(character) {
-            if wanted.next_if_eq(&letter).is_none() {
-                return false;
-            }
-            if wanted.peek().is_none() {
-                return true;
-            }
+    let ahead = text.chars().take_while(|&character| !is_less_than(character) && character != '>');
+    for letter in ahead.flat_map(as_read) {
+        if wanted.next_if_eq(&letter).is_none() {
+            return false;
+        }
+        if wanted.peek().is_none() {
+            return true;
         }
     }
     false
@@ -63,21 +58,26 @@ fn is_less_than(character: char) -> bool {
     matches!(character, '<' | '＜' | '﹤' | '‹' | '〈' | '⟨' | '❬' | '❮' | '˂' | 'ᐸ' | '𝈶')
 }
 
-/// Circled and squared letters are symbols to Unicode; a reader sees letters.
-fn is_other_letter(character: char) -> bool {
-    matches!(character, 'Ⓐ'..='ⓩ' | '🄐'..='🅩' | '🅰'..='🆉')
+/// The Latin lower-case letters that `character` looks like; none for what is no letter or number to a reader.
+/// Compatibility forms (full-width, mathematical, circled) are Unicode's own decompositions, look-alikes of other
+/// scripts its table of confusables.
+fn as_read(character: char) -> Vec<char> {
+    let plain: String =
+        std::iter::once(letter_of_symbol(character)).nfkd().filter(|&c| is_alphanumeric(c)).collect();
+    let seen = unicode_security::skeleton(&plain).flat_map(char::to_lowercase).map(small_capital);
+    seen.filter(|&letter| is_alphanumeric(letter)).collect()
 }
 
-/// The Latin lower-case letters that `character` looks like: compatibility forms (full-width, mathematical, circled)
-/// by Unicode's decompositions, look-alikes of other scripts by its table of confusables.
-fn as_read(character: char) -> Vec<char> {
-    let plain: String = std::iter::once(character).nfkd().collect();
-    let seen: String = unicode_security::skeleton(&plain).collect();
-    seen.chars()
-        .flat_map(char::to_lowercase)
-        .map(small_capital)
-        .filter(|&letter| is_alphanumeric(letter))
-        .collect()
+/// White letters on dark circles and squares, and those of which flags are made, have no decomposition.
+fn letter_of_symbol(character: char) -> char {
+    let start = match character {
+        '🅐'..='🅩' => '🅐',
+        '🅰'..='🆉' => '🅰',
+        '🇦'..='🇿' => '🇦',
+        _ => return character,
+    };
+    let letter = u32::from('a') + u32::from(character) - u32::from(start);
+    char::from_u32(letter).unwrap_or(character)
 }
 
 /// Letters that the table of confusables keeps apart from their Latin neighbours.
@@ -86,7 +86,7 @@ fn small_capital(letter: char) -> char {
         'ᴛ' | 'τ' | 'ƭ' => 't',
         'ɴ' | 'η' | 'п' => 'n',
         'ᴇ' | 'ꞓ' | 'є' | 'ε' => 'e',
-        'ᴅ' | 'đ' | '∂' => 'd',
+        'ᴅ' => 'd',
         'ᴙ' | 'ʀ' | 'я' => 'r',
         'ꮪ' | 'ƨ' => 's',
         '0' => 'o',

@@ -4,7 +4,7 @@
 //! the evidence inside the fence. The digest is a pointer, and it says so; nothing is computed from it.
 
 use super::engagement::grouped;
-use super::fence::fenced;
+use super::fence::{fenced, without_tags};
 use super::host_text::{cut, one_line};
 use super::nomination::Nomination;
 use super::pool::Head;
@@ -33,7 +33,8 @@ pub struct Cover<'a> {
 /// The digest of a bundle, with a newline at the end.
 pub fn host_digest(cover: &Cover<'_>, nominations: &[Nomination]) -> String {
     let Cover { head, bundle_id, store, expires_at, nonce } = cover;
-    let domain = if head.domain.is_empty() { "global" } else { &head.domain };
+    // The user's own words, and still none that could pass for the fence.
+    let domain = if head.domain.is_empty() { "global".to_owned() } else { without_tags(&head.domain) };
     let typed = shlex::try_quote(store).unwrap_or_else(|_| "FILE".into());
     let [noun, verb] =
         if nominations.len() == 1 { ["nomination", "awaits"] } else { ["nominations", "await"] };

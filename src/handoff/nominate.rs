@@ -71,6 +71,11 @@ pub fn nominate(store: &Store, pool: &Pool, mock: bool) -> Result<Option<Nominat
     Ok(Some(Nominated { nominations: rows.len(), bundle_id, expires_at, host_digest }))
 }
 
+/// A new id or nonce.
+pub(super) fn mint(store: &Store) -> Result<String> {
+    random_hex(store.clock(), ID_BYTES).map_err(Error::io("get random bytes for", store.path()))
+}
+
 /// A bundle without its nominations, in the key order of the legacy file.
 fn bundle(bundle_id: &str, generated_at: &str, mock: bool, head: &Head) -> Raw {
     let text = |text: &str| Raw::from(&Value::from(text));

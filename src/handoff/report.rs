@@ -11,9 +11,11 @@ use crate::db::Store;
 use crate::error::{FileFault, HandoffError, HandoffFile, Record, Result};
 use crate::json::{Raw, RawValue, Value};
 
+use super::fence::fenced;
 use super::freshness::expires_at;
 use super::host_file::BoundFile;
 use super::judge::is_judged;
+use super::nominate::mint;
 use super::pending::{self, KIND, NewReport};
 use super::round::{self, Round, SCHEMA_VERSION};
 use super::strict::{Shape, ShapeFault};
@@ -48,6 +50,8 @@ pub struct Pending {
     pub expires_at: DateTime<Utc>,
     /// The angle inputs by id, as tokens.
     pub angle_inputs: Raw,
+    /// What the host reads: the angle inputs, indented, inside a fence of their own, since they hold scraped text.
+    pub host_inputs: String,
 }
 
 impl<'a> ReportLeg<'a> {
@@ -79,6 +83,7 @@ impl<'a> ReportLeg<'a> {
         }
         file.require_bundle(&self.round.bundle_id, Record::Bundle)?;
         let input = Input::read(file.raw().value()).map_err(refused)?;
+        let nonce = mint(self.store)?;
         let now = self.store.clock().now();
         let run_ref = input.run_ref.unwrap_or_else(|| self.default_run_ref(now));
         let generated_at = offset_time(now);
@@ -103,7 +108,8 @@ impl<'a> ReportLeg<'a> {
             .map_err(not_stored(Record::PendingReport))?;
         let angle_inputs =
             Raw::object(input.angle_inputs.iter().map(|(id, input)| (id.as_str(), input.clone())));
-        Ok(self.reported(Some(Pending { run_ref, expires_at: expires_at(now), angle_inputs })))
+        let host_inputs = fenced(&angle_inputs.value().indented(), &nonce);
+        Ok(self.reported(Some(Pending { run_ref, expires_at: expires_at(now), angle_inputs, host_inputs })))
     }
 
     /// Says that nothing of round `bundle_id` was solid: any pending report is superseded and none stored.

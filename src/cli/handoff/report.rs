@@ -70,13 +70,13 @@ fn print(place: &Place<'_>, reported: &Reported, mock: bool) -> Result<(), Failu
         None => format!("Nothing solid: round {bundle_id} has no pending report.\n"),
         Some(pending) => format!(
             "The pending report of round {bundle_id} is stored as {}, until {}.\n\
-             Angle inputs:\n{}\n\n\
+             Angle inputs:\n{}\n\
              Write your angles to a file of this shape (either hook may be left out), then: {} --angles FILE\n\
              {{\"bundle_id\": \"{bundle_id}\", \"angles\": [\
              {{\"id\": \"{first_id}\", \"podcast\": \"A hook\", \"x_article\": \"A hook\"}}]}}\n",
             pending.run_ref,
             snapshot_time(pending.expires_at),
-            pending.angle_inputs.value().indented(),
+            pending.host_inputs,
             place.call(mock).command("finalize"),
             first_id = first_id(&pending.angle_inputs)
         ),
