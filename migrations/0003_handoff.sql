@@ -39,11 +39,14 @@ CREATE TRIGGER rounds_insert BEFORE INSERT ON rounds BEGIN
     SELECT RAISE(ABORT, 'rounds: mock is 0 or 1') WHERE NEW.mock NOT IN (0, 1);
     SELECT RAISE(ABORT, 'rounds: a round has nominations') WHERE NEW.nomination_count < 1;
     SELECT RAISE(ABORT, 'rounds: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
 END;
--- A row number below 1 would stand for "none given" in the check for an existing row.
-CREATE TRIGGER rounds_insert_number AFTER INSERT ON rounds WHEN NEW.round_number < 1 BEGIN
-    SELECT RAISE(ABORT, 'rounds: round_number starts at 1');
+-- The highest number is the latest round: nobody may use the numbers up.
+CREATE TRIGGER rounds_insert_number AFTER INSERT ON rounds BEGIN
+    SELECT RAISE(ABORT, 'rounds: round_number must be one more than the highest')
+        WHERE NEW.round_number <> 1 + coalesce((SELECT max(round_number) FROM rounds
+                                                WHERE round_number <> NEW.round_number), 0);
 END;
 CREATE TRIGGER rounds_update BEFORE UPDATE ON rounds BEGIN
     SELECT RAISE(ABORT, 'rounds: a round never changes; it expires once and is superseded once')
@@ -86,7 +89,8 @@ CREATE TRIGGER nominations_insert BEFORE INSERT ON nominations BEGIN
         WHERE length(NEW.nomination_id) NOT BETWEEN 1 AND 64 OR NEW.nomination_id GLOB '*[^A-Za-z0-9._-]*'
            OR length(CAST(NEW.nomination_id AS BLOB)) <> length(NEW.nomination_id);
     SELECT RAISE(ABORT, 'nominations: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
 END;
 CREATE TRIGGER nominations_insert_number AFTER INSERT ON nominations WHEN NEW.nomination_number < 1 BEGIN
     SELECT RAISE(ABORT, 'nominations: nomination_number starts at 1');
@@ -175,10 +179,13 @@ CREATE TRIGGER pending_reports_insert BEFORE INSERT ON pending_reports BEGIN
     SELECT RAISE(ABORT, 'pending_reports: run_ref is not empty') WHERE NEW.run_ref = '';
     SELECT RAISE(ABORT, 'pending_reports: a pending report has angle inputs') WHERE NEW.input_count < 1;
     SELECT RAISE(ABORT, 'pending_reports: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
 END;
-CREATE TRIGGER pending_reports_insert_number AFTER INSERT ON pending_reports WHEN NEW.pending_number < 1 BEGIN
-    SELECT RAISE(ABORT, 'pending_reports: pending_number starts at 1');
+CREATE TRIGGER pending_reports_insert_number AFTER INSERT ON pending_reports BEGIN
+    SELECT RAISE(ABORT, 'pending_reports: pending_number must be one more than the highest')
+        WHERE NEW.pending_number <> 1 + coalesce((SELECT max(pending_number) FROM pending_reports
+                                                  WHERE pending_number <> NEW.pending_number), 0);
 END;
 CREATE TRIGGER pending_reports_update BEFORE UPDATE ON pending_reports BEGIN
     SELECT RAISE(ABORT, 'pending_reports: a pending report never changes; it expires, is finalized and superseded once')
@@ -228,7 +235,8 @@ CREATE TRIGGER angle_inputs_insert BEFORE INSERT ON angle_inputs BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM pending_reports JOIN nominations USING (bundle_id)
                           WHERE pending_number = NEW.pending_number AND nomination_id = NEW.nomination_id);
     SELECT RAISE(ABORT, 'angle_inputs: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
 END;
 CREATE TRIGGER angle_inputs_update BEFORE UPDATE ON angle_inputs BEGIN
     SELECT RAISE(ABORT, 'angle_inputs: an angle input never changes');

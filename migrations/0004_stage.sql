@@ -82,7 +82,8 @@ CREATE TRIGGER stages_insert BEFORE INSERT ON stages BEGIN
     SELECT RAISE(ABORT, 'stages: position must be exactly one more than the run''s last')
         WHERE NEW.position IS NOT 1 + coalesce((SELECT max(position) FROM stages WHERE pipeline = NEW.pipeline), 0);
     SELECT RAISE(ABORT, 'stages: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'stages: byte_size must be the size of the artifact')
         WHERE NEW.byte_size IS NOT length(NEW.artifact);
     SELECT RAISE(ABORT, 'stages: larger than max-artifact-bytes')
@@ -96,7 +97,8 @@ CREATE TRIGGER stages_update BEFORE UPDATE ON stages BEGIN
         WHERE NEW.rowid IS NOT OLD.rowid OR NEW.pipeline IS NOT OLD.pipeline OR NEW.position IS NOT OLD.position
            OR NEW.name IS NOT OLD.name;
     SELECT RAISE(ABORT, 'stages: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'stages: byte_size must be the size of the artifact')
         WHERE NEW.byte_size IS NOT length(NEW.artifact);
     SELECT RAISE(ABORT, 'stages: larger than max-artifact-bytes')
@@ -125,7 +127,8 @@ CREATE TRIGGER markers_insert BEFORE INSERT ON markers BEGIN
         WHERE NEW.name NOT GLOB '[a-z0-9]*' OR NEW.name GLOB '*[^a-z0-9_-]*' OR length(NEW.name) > 250
            OR NEW.name = 'manifest' OR length(CAST(NEW.name AS BLOB)) <> length(NEW.name);
     SELECT RAISE(ABORT, 'markers: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'markers: byte_size must be the size of the artifact')
         WHERE NEW.byte_size IS NOT length(NEW.artifact);
     SELECT RAISE(ABORT, 'markers: larger than max-artifact-bytes')
@@ -138,7 +141,8 @@ CREATE TRIGGER markers_update BEFORE UPDATE ON markers BEGIN
     SELECT RAISE(ABORT, 'markers: a marker keeps its pipeline and its name')
         WHERE NEW.rowid IS NOT OLD.rowid OR NEW.pipeline IS NOT OLD.pipeline OR NEW.name IS NOT OLD.name;
     SELECT RAISE(ABORT, 'markers: sha256 is 64 lower-case hex characters')
-        WHERE length(CAST(NEW.sha256 AS BLOB)) <> 64 OR NEW.sha256 GLOB '*[^0-9a-f]*';
+        WHERE length(NEW.sha256) <> 64 OR length(CAST(NEW.sha256 AS BLOB)) <> 64
+           OR NEW.sha256 GLOB '*[^0-9a-f]*';
     SELECT RAISE(ABORT, 'markers: byte_size must be the size of the artifact')
         WHERE NEW.byte_size IS NOT length(NEW.artifact);
     SELECT RAISE(ABORT, 'markers: larger than max-artifact-bytes')

@@ -14,6 +14,19 @@ pub(super) struct Attack {
     pub(super) sql: String,
 }
 
+/// SQL for texts that are not 64 lower-case hex characters; length and GLOB stop at U+0000.
+pub(super) const NOT_DIGESTS: [&str; 9] = [
+    "''",
+    "printf('%063d', 1)",
+    "printf('%065d', 1)",
+    "printf('%064X', -1)",
+    "printf('%063dg', 1)",
+    "printf('%064d', 1) || char(0)",
+    "printf('%064d', 1) || char(0) || 'x'",
+    "printf('%063d', 1) || char(0)",
+    "printf('%062d', 1) || 'é'",
+];
+
 /// `text` as an SQL literal.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))

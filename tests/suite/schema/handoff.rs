@@ -1,6 +1,6 @@
 //! Attacks on the handoff's tables. Each begins with the rounds that it needs: the seeded store has none.
 
-use super::attacks::Attack;
+use super::attacks::{Attack, NOT_DIGESTS};
 
 /// Round `old`, superseded with its nominations, judgments and pending report 1; round `new`, current, with the
 /// nominations n1 and n2, judgments of both, the pending report 2 with two angle inputs, angles, and two topics.
@@ -84,8 +84,6 @@ pub(super) fn all() -> Vec<Attack> {
 
 type Add<'a> = dyn FnMut(&'static str, &'static str, &str) + 'a;
 
-const NOT_DIGESTS: [&str; 4] =
-    ["''", "printf('%063d', 1)", "printf('%064X', -1)", "printf('%064d', 1) || char(0)"];
 const NOT_IDS: [&str; 5] = ["''", "printf('%065d', 1)", "'a b'", "'a' || char(0)", "'é'"];
 
 fn rounds(add: &mut Add<'_>) {
@@ -93,9 +91,13 @@ fn rounds(add: &mut Add<'_>) {
     add("rounds_insert", rule, &format!("{END}; {}", round("'old'")));
     let numbered = round("'x'").replace("(bundle_id", "(round_number, bundle_id");
     add("rounds_insert", rule, &format!("{END}; {}", numbered.replace("('x'", "(1, 'x'")));
-    for number in ["0", "-1"] {
+    for number in ["9223372036854775807", "99", "0", "-1"] {
         let sql = numbered.replace("('x'", &format!("({number}, 'x'"));
-        add("rounds_insert_number", "rounds: round_number starts at 1", &format!("{END}; {sql}"));
+        add(
+            "rounds_insert_number",
+            "rounds: round_number must be one more than the highest",
+            &format!("{END}; {sql}"),
+        );
     }
     let rule = "rounds: a store has one current round; supersede it first";
     add("rounds_insert", rule, &round("'x'"));
@@ -200,8 +202,8 @@ fn reports(add: &mut Add<'_>) {
     let after_end = |sql: &str| format!("{END_REPORT}; {sql}");
     let rule = "pending_reports: this pending report exists";
     add("pending_reports_insert", rule, &after_end(&numbered.replace("('new'", "(1, 'new'")));
-    for number in ["0", "-1"] {
-        let rule = "pending_reports: pending_number starts at 1";
+    for number in ["9223372036854775807", "99", "0", "-1"] {
+        let rule = "pending_reports: pending_number must be one more than the highest";
         let sql = numbered.replace("('new'", &format!("({number}, 'new'"));
         add("pending_reports_insert_number", rule, &after_end(&sql));
     }

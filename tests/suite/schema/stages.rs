@@ -1,6 +1,6 @@
 //! Attacks on pipelines, stages and markers. Each begins with the run that it needs: the seeded store has none.
 
-use super::attacks::Attack;
+use super::attacks::{Attack, NOT_DIGESTS};
 
 /// Pipeline `p` with the stages `fetch` and `verify`, the marker `evidence`; pipeline `q` with nothing saved.
 const RUNS: &str =
@@ -131,13 +131,7 @@ pub(super) fn all() -> Vec<Attack> {
         let rule = "markers: a stage name is [a-z0-9][a-z0-9_-]*, at most 250 characters, and not manifest";
         add("markers_insert", rule, &marker("p", name));
     }
-    for digest in [
-        "''",
-        "printf('%063d', 1)",
-        "printf('%064X', -1)",
-        "printf('%063dg', 1)",
-        "printf('%064d', 1) || char(0)",
-    ] {
+    for digest in NOT_DIGESTS {
         let rule = "stages: sha256 is 64 lower-case hex characters";
         add("stages_insert", rule, &stage("p", "3", "'new'").replace("printf('%064d', 1)", digest));
         add("stages_update", rule, &format!("UPDATE OR REPLACE stages SET sha256 = {digest}"));
