@@ -16,6 +16,7 @@ pub(super) const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("../../migrations/0002_core_views.sql")),
     (3, include_str!("../../migrations/0003_handoff.sql")),
     (4, include_str!("../../migrations/0004_stage.sql")),
+    (5, include_str!("../../migrations/0005_legacy.sql")),
 ];
 
 /// The schema version that this build writes.

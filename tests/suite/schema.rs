@@ -7,6 +7,7 @@
 mod attacks;
 mod differential;
 mod handoff;
+mod imports;
 mod journal;
 mod stages;
 mod tables;

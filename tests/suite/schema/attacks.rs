@@ -1,7 +1,7 @@
 //! What an attack is, all of them, and the statements that are none.
 
 use super::SNAPSHOT;
-use super::{Seed, handoff, journal, object, stages, tables};
+use super::{Seed, handoff, imports, journal, object, stages, tables};
 use legbook::event;
 
 /// One try to break a rule.
@@ -38,6 +38,7 @@ pub(super) fn all(seed: &Seed) -> Vec<Attack> {
     attacks.extend(tables::bodies(seed));
     attacks.extend(stages::all());
     attacks.extend(handoff::all());
+    attacks.extend(imports::all());
     attacks.extend(journal::lines(seed));
     attacks.extend(journal::checkpoint_events(seed));
     attacks
@@ -71,6 +72,7 @@ pub(super) fn allowed(seed: &Seed) -> Vec<String> {
     let removal = "INSERT INTO removals (run_id, removed_at, last_sequence, last_digest)";
     allowed.extend(stages::allowed());
     allowed.extend(handoff::allowed());
+    allowed.extend(imports::allowed());
     allowed.extend([
         // The number is given, and right.
         format!(
