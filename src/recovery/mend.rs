@@ -212,18 +212,18 @@ pub(super) fn export_again(
     place: &Place,
     done: &mut Vec<Action>,
 ) -> Result<()> {
+    // Before a directory is made for a run that will be refused; and again, because the run may have been taken up.
     store.read(|tx| validate(tx, run_id))?;
     let made = !place.run_dir.is_dir();
     let export = place.lock(store)?;
-    if made {
-        done.push(Action::MakeDirectory);
-    }
     let validated = store.read(|tx| validate(tx, run_id))?;
     let on_disk = file::read(&place.run_dir)?;
     if !receipt::is_terminal(&validated.last.object) || on_disk.object().is_some() {
-        // Somebody was faster, or the run was taken up again: there is nothing to put back.
         return Ok(());
     }
     done.push(Action::Validate { events: validated.head.sequence });
+    if made {
+        done.push(Action::MakeDirectory);
+    }
     restore(store, &export, Plan::of(&validated, &on_disk, false), &validated, done)
 }

@@ -14,7 +14,8 @@ pub struct Options {
     /// The operator's word that an owner of whom nothing can be told from here is dead. Refused while a process that
     /// may be the owner is visible.
     pub owner_is_dead: bool,
-    /// Where the run directory is now, if it was moved; it must be there. `None`: where the store knows it.
+    /// Where the run directory is now, if it was moved; it must be there. A relative path is one below the process's
+    /// current directory. `None`: where the store knows it.
     pub run_dir: Option<PathBuf>,
 }
 

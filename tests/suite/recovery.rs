@@ -371,6 +371,10 @@ fn a_dry_run_lists_the_very_steps_and_changes_no_byte() {
         bench.recover().unwrap();
         fs::remove_file(bench.run_json()).unwrap();
     });
+    with(|bench| {
+        bench.recover_cut_at(Step::ReceiptExported);
+        fs::remove_dir_all(bench.run_dir()).unwrap();
+    });
 }
 
 #[test]

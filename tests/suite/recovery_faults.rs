@@ -262,6 +262,25 @@ fn a_run_whose_activation_was_forged_away_still_has_a_journal() {
     ));
 }
 
+#[test]
+fn a_row_that_does_not_say_what_its_line_says_is_refused() {
+    // The derived columns are columns like any other once somebody has copied the table.
+    let copied = "ALTER TABLE events RENAME TO derived; CREATE TABLE events AS SELECT * FROM derived;";
+    let bench = Bench::stale();
+    bench.sql(copied);
+    bench.sql("UPDATE events SET sequence = 40 WHERE sequence = 4");
+    let refusal = fault(&bench);
+    assert!(matches!(refusal, RecoveryError::Row { sequence: 4, .. }), "{refusal}");
+
+    // One that hides the latest checkpoint from whoever believes it makes no older one the latest.
+    let bench = Bench::stale();
+    bench.sql(copied);
+    bench.sql("UPDATE events SET event_type = 'run.resumed', checkpoint_sha256 = NULL WHERE sequence = 3");
+    fs::remove_file(bench.run_json()).unwrap();
+    bench.recover().unwrap();
+    assert!(bench.on_disk().contains("\"prior_status\": \"planning\""));
+}
+
 /// An event as a forger makes it: all but its place in the chain.
 struct Made {
     event_type: String,
