@@ -1,12 +1,15 @@
 //! Recovery: each case of the contract, what it restores, and what it refuses with everything left as it was.
 
 use std::fs;
+use std::sync::Arc;
 
+use legbook::db::{Store, StoreOptions};
 use legbook::error::{Error, LockError, RecoveryError};
+use legbook::event::{Event, EventInput};
 use legbook::receipt;
-use legbook::recovery::{Ending, Options};
+use legbook::recovery::{self, Ending, Options};
 use legbook::run::{self, StartRequest};
-use legbook::step::Step;
+use legbook::step::{Observer, Step};
 
 use crate::fakes::cut_short;
 use crate::recovery_bench::{Bench, owner, said, snapshot, words};
@@ -394,4 +397,70 @@ fn a_store_whose_triggers_are_gone_and_whose_views_lie_is_recovered_the_same() {
     }
     bench.recover().unwrap();
     bench.check_recovered("planning", 2);
+}
+
+/// Runs SQL beside a recovery that has just restored run.json.
+struct Meanwhile {
+    path: std::path::PathBuf,
+    sql: String,
+}
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Meanwhile")
+    }
+}
+
+impl Observer for Meanwhile {
+    fn reached(&self, step: Step) {
+        if step == Step::Restored {
+            rusqlite::Connection::open(&self.path).unwrap().execute_batch(&self.sql).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_was_taken_over_and_a_journal_that_grew_meanwhile_get_no_receipt() {
+    let line = |bench: &Bench| {
+        let last = bench.events().pop().unwrap();
+        let extra = Event::new(EventInput {
+            run_id: "r",
+            sequence: 5,
+            event_type: "run.planning.completed",
+            recorded_at: last.recorded_at(),
+            idempotency_key: "extra",
+            previous_digest: Some(last.event_digest()),
+            payload: legbook::json::Object::default(),
+        });
+        extra.unwrap().line().to_owned()
+    };
+    for taken_over in [true, false] {
+        let bench = Bench::stale();
+        let sql = if taken_over {
+            "UPDATE locks SET claim_id = 'another'".to_owned()
+        } else {
+            let line = line(&bench);
+            format!(
+                "INSERT INTO events (line, journal_bytes)
+                 SELECT '{line}', max(journal_bytes) + {} FROM events",
+                line.len() + 1
+            )
+        };
+        fs::remove_file(bench.run_json()).unwrap();
+        let observer = Arc::new(Meanwhile { path: bench.store.path().to_path_buf(), sql });
+        let processes = bench.processes.clone();
+        let options = StoreOptions { observer, processes, ..StoreOptions::default() };
+        let store = Store::open(bench.store.path(), options).unwrap();
+        let refusal = recovery::recover(&store, &bench.run_id, &Options::default()).unwrap_err();
+        let Error::Recovery(refusal) = refusal else { panic!("{refusal}") };
+        if taken_over {
+            assert!(matches!(refusal, RecoveryError::ClaimLost { .. }), "{refusal}");
+        } else {
+            assert!(matches!(refusal, RecoveryError::JournalMoved { .. }), "{refusal}");
+        }
+        assert_eq!(bench.receipts(), 0);
+        let claimed = "SELECT count(*) FROM locks WHERE claim_id = 'another'";
+        assert_eq!((bench.locks(), bench.count(claimed)), (1, i64::from(taken_over)));
+        assert!(bench.on_disk().contains("\"planning\""), "what was restored is the checkpoint");
+    }
 }
