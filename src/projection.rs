@@ -2,7 +2,8 @@
 //!
 //! A pure function of a base snapshot, verified events and whether there is a journal. It derives five fields and
 //! preserves the rest; a field that it does not know is refused rather than carried along unseen (contract events.md,
-//! Projection). Shadow comparison and `runs project` use it; nothing is ever written to run.json from here.
+//! Projection). Shadow comparison and `runs project` use it; nothing is ever written to run.json from here. What a
+//! journal tells is a fold over its events, so that it can be taken up where it was left.
 
 use crate::error::ProjectionError;
 use crate::event::{self, Event, Head};
@@ -77,37 +78,95 @@ pub fn project<'a>(
     events: impl IntoIterator<Item = &'a Event>,
     journal_present: bool,
 ) -> Result<Object, ProjectionError> {
-    let known = |key: &Text| {
-        DERIVED_FIELDS.iter().chain(PRESERVED_FIELDS).any(|field| field.as_bytes() == key.as_bytes())
-    };
-    if !base.keys().all(known) {
-        return Err(ProjectionError::UnknownSnapshotField);
+    check_fields(base)?;
+    let mut told = Told::default();
+    for event in events {
+        told.push(event)?;
     }
-    // Every chain fault comes before any fault of a status, so the first of the latter waits for the end.
-    let mut run_id = None;
-    let mut head: Option<Head> = None;
-    let mut status = Ok(None);
-    for (place, event) in (1..).zip(events) {
+    told.onto(base, journal_present)
+}
+
+/// What a journal tells, taken event by event: all of the projection that does not depend on the base.
+///
+/// [`project`] is nothing but this over a whole journal. So whoever keeps a `Told` (its head and its status) and goes on
+/// from it with the events that have come since has what [`project`] gives for the whole journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    run_id: Option<String>,
+    head: Option<Head>,
+    status: Result<Option<&'static str>, ProjectionError>,
+}
+
+impl Default for Told {
+    /// An empty journal.
+    fn default() -> Self {
+        Self { run_id: None, head: None, status: Ok(None) }
+    }
+}
+
+impl Told {
+    /// What a journal of `run_id` up to `head` told before: [`Told::head`] and [`Told::status`] of then.
+    pub fn resumed(run_id: &str, head: Head, status: Result<Option<&'static str>, ProjectionError>) -> Self {
+        Self { run_id: Some(run_id.to_owned()), head: Some(head), status }
+    }
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    /// [`ProjectionError::EventChain`] for one that does not follow; nothing is taken then.
+    pub fn push(&mut self, event: &Event) -> Result<(), ProjectionError> {
+        let place = self.head.map_or(1, |head| head.sequence + 1);
         let follows = event.sequence() == place
-            && event.previous_digest() == head.map(|head| head.digest)
-            && *run_id.get_or_insert(event.run_id()) == event.run_id();
+            && event.previous_digest() == self.head.map(|head| head.digest)
+            && *self.run_id.get_or_insert_with(|| event.run_id().to_owned()) == event.run_id();
         if !follows {
             return Err(ProjectionError::EventChain { place });
         }
-        head = Some(Head { sequence: place, digest: event.event_digest() });
-        if status.is_ok() && !event.is_checkpoint() {
-            status = told_status(event).map(Some);
+        self.head = Some(Head { sequence: place, digest: event.event_digest() });
+        // Every fault of the chain comes before any fault of a status, so the first of the latter is kept for the end.
+        if self.status.is_ok() && !event.is_checkpoint() {
+            self.status = told_status(event).map(Some);
         }
+        Ok(())
     }
-    if !matches!(base.get("status".as_bytes()), Some(Value::String(_))) {
-        return Err(ProjectionError::BaseStatus);
+
+    /// The last event taken; `None` before the first.
+    pub fn head(&self) -> Option<Head> {
+        self.head
     }
-    let mut snapshot = base.clone();
-    if let Some(status) = status? {
-        snapshot.insert("status".into(), status.into());
+
+    /// The status that the last event tells that tells one; `None` where none does.
+    ///
+    /// # Errors
+    /// Of the first event that the projection refuses [`ProjectionError::UnmappedEventType`] or
+    /// [`ProjectionError::EventPayload`].
+    pub fn status(&self) -> Result<Option<&'static str>, ProjectionError> {
+        self.status.clone()
     }
-    stamp(&mut snapshot, head, journal_present);
-    Ok(snapshot)
+
+    /// The snapshot that the events taken make of `base`.
+    ///
+    /// # Errors
+    /// As [`project`], except [`ProjectionError::EventChain`].
+    pub fn onto(&self, base: &Object, journal_present: bool) -> Result<Object, ProjectionError> {
+        check_fields(base)?;
+        if !matches!(base.get("status".as_bytes()), Some(Value::String(_))) {
+            return Err(ProjectionError::BaseStatus);
+        }
+        let mut snapshot = base.clone();
+        if let Some(status) = self.status()? {
+            snapshot.insert("status".into(), status.into());
+        }
+        stamp(&mut snapshot, self.head, journal_present);
+        Ok(snapshot)
+    }
+}
+
+fn check_fields(base: &Object) -> Result<(), ProjectionError> {
+    let known = |key: &Text| {
+        DERIVED_FIELDS.iter().chain(PRESERVED_FIELDS).any(|field| field.as_bytes() == key.as_bytes())
+    };
+    if base.keys().all(known) { Ok(()) } else { Err(ProjectionError::UnknownSnapshotField) }
 }
 
 /// Sets the four derived fields that tell of the journal (all but the status), as shadow comparison does with what was
@@ -125,7 +184,11 @@ pub fn stamp(snapshot: &mut Object, head: Option<Head>, journal_present: bool) {
     }
 }
 
-fn told_status(event: &Event) -> Result<&'static str, ProjectionError> {
+/// The status that an event tells which is no checkpoint.
+///
+/// # Errors
+/// [`ProjectionError::UnmappedEventType`], [`ProjectionError::EventPayload`].
+pub(crate) fn told_status(event: &Event) -> Result<&'static str, ProjectionError> {
     let (sequence, event_type) = (event.sequence(), event.event_type());
     event.status().ok_or(if event::tells_status(event_type) {
         ProjectionError::EventPayload { sequence, event_type }

@@ -277,6 +277,14 @@ pub enum ProjectionError {
 }
 
 impl ProjectionError {
+    /// The sequence of the event that is refused; `None` where it is not an event's status that is.
+    pub fn sequence(&self) -> Option<i64> {
+        match self {
+            Self::UnmappedEventType { sequence, .. } | Self::EventPayload { sequence, .. } => Some(*sequence),
+            Self::UnknownSnapshotField | Self::EventChain { .. } | Self::BaseStatus => None,
+        }
+    }
+
     /// The rule's name, as shadow evidence records it.
     pub fn rule(&self) -> &'static str {
         match self {
