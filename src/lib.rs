@@ -20,6 +20,7 @@ pub mod receipt;
 pub mod recovery;
 pub mod run;
 pub mod settings;
+pub mod shadow;
 pub mod stage;
 pub mod step;
 

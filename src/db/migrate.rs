@@ -17,6 +17,7 @@ pub(super) const MIGRATIONS: &[(i64, &str)] = &[
     (3, include_str!("../../migrations/0003_handoff.sql")),
     (4, include_str!("../../migrations/0004_stage.sql")),
     (5, include_str!("../../migrations/0005_legacy.sql")),
+    (6, include_str!("../../migrations/0006_shadow.sql")),
 ];
 
 /// The schema version that this build writes.

@@ -14,6 +14,7 @@ mod lock;
 mod recovery;
 mod run;
 mod setting;
+mod shadow;
 mod stage;
 mod store;
 
@@ -31,6 +32,7 @@ pub use lock::{LockError, Party};
 pub use recovery::RecoveryError;
 pub use run::RunError;
 pub use setting::SettingError;
+pub use shadow::ShadowError;
 pub use stage::StageError;
 pub use store::StoreError;
 
@@ -90,6 +92,9 @@ pub enum Error {
     /// A run that is not recovered.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
+    /// Shadow evidence that can't be read.
+    #[error(transparent)]
+    Shadow(#[from] ShadowError),
     /// What the stage store refuses.
     #[error(transparent)]
     Stage(#[from] StageError),

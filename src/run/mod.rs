@@ -7,11 +7,12 @@
 //! * `start`, `status`: the snapshots that legbook makes itself (`snapshot`, pure).
 //! * `last`: what a run's last snapshot is. `file`: run.json on disk. `export`: putting it back.
 //! * `terminalize`: ending a run without a journal whose owner is dead.
-//! * `query`: reading. `table`, `receipts`: the rows.
+//! * `query`: reading; `project`: the last snapshot as the journal tells it. `table`, `receipts`: the rows.
 
 mod export;
 pub mod file;
 pub(crate) mod last;
+mod project;
 mod query;
 pub(crate) mod receipts;
 mod snapshot;
@@ -22,6 +23,7 @@ pub(crate) mod terminalize;
 mod write;
 
 pub use export::{Exported, export};
+pub use project::project;
 pub use query::{Details, at, events, get, list, resolve, show};
 pub use snapshot::{Failure, ends_run, known_statuses};
 pub use start::{StartRequest, Started, register, start};

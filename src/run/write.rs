@@ -28,6 +28,7 @@ use crate::journal::{self, NewEvent};
 use crate::json::{self, Object, Value};
 use crate::lock::{self, Held, Judge, OwnerToken};
 use crate::receipt;
+use crate::shadow;
 use crate::step::Step;
 
 use super::file::{self, ExportLock, OnDisk};
@@ -192,6 +193,7 @@ fn record(
         table::activate(tx, &run.run_id, &store_time(now))?;
     }
     journal::append(tx, tail, &events)?;
+    shadow::compare(tx, &run.run_id, object, tail, &events, now)?;
     Ok((tail.sequence + 1, false))
 }
 

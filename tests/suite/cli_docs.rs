@@ -145,9 +145,12 @@ fn the_reference_names_every_field_of_every_answer() {
     check(&sections, "legbook stage save", &save);
     for (command, arguments) in [
         ("legbook runs events", &["runs", "events", "r1"][..]),
+        ("legbook runs watch", &["runs", "watch", "r1"]),
         ("legbook runs at", &["runs", "at", "r1", "1"]),
         ("legbook runs export", &["runs", "export", "r1"]),
         ("legbook run", &["run", "--", "true"]),
+        ("legbook runs project", &["runs", "project", "latest"]),
+        ("legbook runs readiness", &["runs", "readiness", "latest"]),
         ("legbook stage begin", &["stage", "begin"]),
         ("legbook stage status", &["stage", "status"]),
         ("legbook stage invalidate", &["stage", "invalidate", "fetch"]),

@@ -6,10 +6,13 @@ mod events;
 mod export;
 mod list;
 mod lock;
+mod project;
+mod readiness;
 mod recover;
 mod show;
 mod start;
 mod status;
+mod watch;
 mod write;
 
 use clap::{Args, Subcommand};
@@ -32,9 +35,12 @@ pub(crate) enum Command {
     Finish(status::FinishArguments),
     List(list::Arguments),
     Show(show::Arguments),
+    Watch(watch::Arguments),
     Events(events::Arguments),
     At(at::Arguments),
     Diff(diff::Arguments),
+    Project(project::Arguments),
+    Readiness(readiness::Arguments),
     Export(export::Arguments),
     Recover(recover::Arguments),
     Lock(lock::Arguments),
@@ -48,9 +54,12 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Finish(arguments) => status::finish(context, arguments),
         Command::List(arguments) => list::run(context, &arguments),
         Command::Show(arguments) => show::run(context, &arguments),
+        Command::Watch(arguments) => watch::run(context, &arguments),
         Command::Events(arguments) => events::run(context, &arguments),
         Command::At(arguments) => at::run(context, &arguments),
         Command::Diff(arguments) => diff::run(context, &arguments),
+        Command::Project(arguments) => project::run(context, &arguments),
+        Command::Readiness(arguments) => readiness::run(context, &arguments),
         Command::Export(arguments) => export::run(context, &arguments),
         Command::Recover(arguments) => recover::run(context, &arguments),
         Command::Lock(arguments) => lock::run(context, &arguments),

@@ -1,6 +1,7 @@
 //! `legbook runs show`: one run, its journal's measure and its lock.
 
 use clap::Args;
+use legbook::id::RunId;
 use legbook::json::{self, Object, Text, Value};
 use legbook::lock::{self, LockState};
 use legbook::run::{self, Details};
@@ -26,19 +27,24 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     let details = run::show(&store, &run_id)?;
     let lock = lock::state(&store, details.run.workspace.as_deref(), &run_id)?;
     context.render.answer(&answer(&details, &lock), &page(context, &details, &lock))?;
-    let program = context.program();
-    match lock {
-        LockState::Stale { .. } => {
-            context
-                .render
-                .note(&format!("the owner is dead; end the run with: {program} runs recover {run_id}"));
-        }
-        LockState::Absent if details.run_json_current == Some(false) => {
-            context.render.note(&format!("put run.json back with: {program} runs export {run_id}"));
-        }
-        _ => {}
+    if let Some(recover) = recover_command(context, &run_id, &lock) {
+        context.render.note(&format!("the owner is dead; end the run with: {recover}"));
     }
-    Ok(if ended_badly(&details) { Exit::FAILED } else { Exit::DONE })
+    if matches!(lock, LockState::Absent) && details.run_json_current == Some(false) {
+        let program = context.program();
+        context.render.note(&format!("put run.json back with: {program} runs export {run_id}"));
+    }
+    Ok(exit(&details))
+}
+
+/// The exit code that tells how the run stands.
+pub(super) fn exit(details: &Details) -> Exit {
+    if ended_badly(details) { Exit::FAILED } else { Exit::DONE }
+}
+
+/// The command that ends the run of a dead owner; `None` where the lock is not stale.
+pub(super) fn recover_command(context: &Context, run_id: &RunId, lock: &LockState) -> Option<String> {
+    matches!(lock, LockState::Stale { .. }).then(|| format!("{} runs recover {run_id}", context.program()))
 }
 
 fn answer(details: &Details, lock: &LockState) -> Value {
@@ -116,9 +122,13 @@ fn member<'a>(details: &'a Details, key: &str) -> Option<&'a Value> {
     details.snapshot.as_ref()?.get(key.as_bytes())
 }
 
+/// Whether the run has ended.
+pub(super) fn has_ended(details: &Details) -> bool {
+    details.snapshot.as_ref().is_some_and(legbook::receipt::is_terminal)
+}
+
 /// Whether the run has ended, and neither ok nor dry-run.
 fn ended_badly(details: &Details) -> bool {
-    let Some(snapshot) = &details.snapshot else { return false };
-    let status = snapshot.get("status".as_bytes()).and_then(Value::as_str);
-    legbook::receipt::is_terminal(snapshot) && !matches!(status, Some("ok" | "dry-run"))
+    let status = member(details, "status").and_then(Value::as_str);
+    has_ended(details) && !matches!(status, Some("ok" | "dry-run"))
 }

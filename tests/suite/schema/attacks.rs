@@ -1,7 +1,7 @@
 //! What an attack is, all of them, and the statements that are none.
 
 use super::SNAPSHOT;
-use super::{Seed, handoff, imports, journal, object, stages, tables};
+use super::{Seed, handoff, imports, journal, object, shadow, stages, tables};
 use legbook::event;
 
 /// One try to break a rule.
@@ -37,6 +37,7 @@ pub(super) fn all(seed: &Seed) -> Vec<Attack> {
     attacks.extend(tables::registry());
     attacks.extend(tables::bodies(seed));
     attacks.extend(stages::all());
+    attacks.extend(shadow::all());
     attacks.extend(handoff::all());
     attacks.extend(imports::all());
     attacks.extend(journal::lines(seed));
@@ -71,6 +72,7 @@ pub(super) fn allowed(seed: &Seed) -> Vec<String> {
     .collect();
     let removal = "INSERT INTO removals (run_id, removed_at, last_sequence, last_digest)";
     allowed.extend(stages::allowed());
+    allowed.extend(shadow::allowed());
     allowed.extend(handoff::allowed());
     allowed.extend(imports::allowed());
     allowed.extend([

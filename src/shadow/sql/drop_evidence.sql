@@ -1,0 +1,1 @@
+DELETE FROM shadow_evidence WHERE run_id = ?1;
