@@ -1,5 +1,6 @@
 //! `legbook doctor`: whether what stores say can be relied on.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -181,8 +182,8 @@ fn tell(context: &Context, store: Examined, warn_ok: bool) -> Result<(), Failure
 
 fn line(render: Render, store: &Path, outcome: Outcome, report: &Report) -> String {
     let word = render.paint(tone(outcome), outcome.word());
-    let mut kinds: Vec<&str> = report.findings.iter().map(|finding| finding.kind.word()).collect();
-    kinds.dedup();
+    let kinds: BTreeSet<&str> = report.findings.iter().map(|finding| finding.kind.word()).collect();
+    let kinds: Vec<&str> = kinds.into_iter().collect();
     let found = if kinds.is_empty() { String::new() } else { format!("; found: {}", kinds.join(", ")) };
     format!("{}: {word}: {}{}\n", printable(&store.to_string_lossy()), printable(&report.detail()), found)
 }

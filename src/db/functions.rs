@@ -27,11 +27,18 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     add(connection, "event_digest", 1, |arguments| {
         event(arguments, 0).map(|event| event.event_digest().to_hex())
     })?;
-    // link_holds(line_before, line) -> whether the line names the digest of the one before, and none after null.
+    // link_holds(line_before, line) -> whether the line names the digest that the one before says, and none after null.
+    // Whether a line says its own digest is event_fault's question; asked of both lines, the two hold the chain together.
     add(connection, "link_holds", 2, |arguments| {
-        let before = event(arguments, 0).map(|event| event.event_digest());
-        let known = before.is_some() || arguments.get_raw(0) == ValueRef::Null;
-        known && event(arguments, 1).is_some_and(|event| event.previous_digest() == before)
+        let Some(line) = object(arguments, 1) else { return false };
+        let previous = line.get("previous_digest".as_bytes());
+        match arguments.get_raw(0) {
+            ValueRef::Null => previous == Some(&Value::Null),
+            _ => object(arguments, 0).is_some_and(|before| {
+                let digest = before.get("event_digest".as_bytes());
+                digest.is_some_and(|digest| digest.as_str().is_some()) && digest == previous
+            }),
+        }
     })?;
     // event_status(line) -> the status that the event tells; null where it tells none.
     add(connection, "event_status", 1, |arguments| event(arguments, 0).and_then(|event| event.status()))?;

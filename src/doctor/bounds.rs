@@ -1,15 +1,17 @@
 //! The bounds that doctor judges by: those of the store, where they are believable.
 
+use std::path::Path;
+
 use rusqlite::{Connection, named_params};
 
 use super::finding::{Finding, Kind, Remedy};
+use super::schema::{Bound, Expected};
 use crate::error::Result;
 use crate::event::JournalBounds;
 
 pub(super) const MAX_JOURNAL_EVENTS: &str = "max-journal-events";
 pub(super) const MAX_JOURNAL_BYTES: &str = "max-journal-bytes";
 pub(super) const MAX_CHECKPOINT_BYTES: &str = "max-checkpoint-bytes";
-const MAX_ARTIFACT_BYTES: &str = "max-artifact-bytes";
 
 /// The bounds of one store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,23 +28,19 @@ impl Default for Bounds {
     }
 }
 
-/// Reads the bounds of the store behind `connection`. One that is missing or outside what `expected`, the schema as it
-/// should be, allows counts as its default, and is a finding.
+/// Reads the bounds of the store behind `connection`. One that is missing or outside what `expected` allows counts as
+/// its default, and is a finding.
 ///
 /// # Errors
 /// SQLite's own.
 pub(super) fn read(
     connection: &Connection,
-    expected: &Connection,
-    store: &std::path::Path,
+    expected: &Expected,
+    store: &Path,
     findings: &mut Vec<Finding>,
 ) -> Result<Bounds> {
     let mut bounds = Bounds::default();
-    for key in [MAX_JOURNAL_EVENTS, MAX_JOURNAL_BYTES, MAX_CHECKPOINT_BYTES, MAX_ARTIFACT_BYTES] {
-        let (default, lowest, highest): (u64, u64, u64) =
-            expected.query_row(include_str!("sql/bound.sql"), named_params! { ":key": key }, |row| {
-                Ok((row.get("value")?, row.get("lowest")?, row.get("highest")?))
-            })?;
+    for (key, Bound { default, lowest, highest }) in expected.bounds() {
         // Asked as a signed number: a damaged one may be negative.
         let found: Option<i64> = connection
             .prepare(include_str!("sql/bound.sql"))?

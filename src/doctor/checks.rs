@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Row, named_params};
 
 use super::finding::{Finding, Kind, Remedy};
+use super::schema::Expected;
 use crate::clock::store_time;
 use crate::error::Result;
 use crate::handoff::freshness::TTL_SECONDS;
@@ -178,14 +179,14 @@ pub(super) fn checkpoints(connection: &Connection) -> Result<Vec<Finding>> {
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn contents(connection: &Connection, expected: &Connection) -> Result<Vec<Finding>> {
+pub(super) fn contents(connection: &Connection, expected: &Expected) -> Result<Vec<Finding>> {
     let questions = [
         ("rounds", include_str!("sql/content_handoff.sql")),
         ("stages", include_str!("sql/content_stages.sql")),
     ];
     let mut findings = Vec::new();
     for (table, sql) in questions {
-        if !expected.table_exists(None, table)? {
+        if !expected.has_table(table) {
             continue;
         }
         let names: Vec<String> = collect(connection, sql, named_params! { ":most": MOST }, |row| row.get(0))?;
@@ -203,10 +204,10 @@ pub(super) fn contents(connection: &Connection, expected: &Connection) -> Result
 /// SQLite's own.
 pub(super) fn rounds(
     connection: &Connection,
-    expected: &Connection,
+    expected: &Expected,
     now: DateTime<Utc>,
 ) -> Result<Vec<Finding>> {
-    if !expected.table_exists(None, "rounds")? {
+    if !expected.has_table("rounds") {
         return Ok(Vec::new());
     }
     let params = named_params! { ":now": store_time(now), ":ttl": TTL_SECONDS };

@@ -84,6 +84,8 @@ kinds! {
     WalLarge "wal-large" Warn,
     /// A run that goes on has used 75 % of a bound.
     Headroom "headroom" Warn,
+    /// The journal of a run whose owner lives is damaged.
+    LiveJournalDamaged "live-journal-damaged" Fail,
     /// The owner of a lock is dead.
     StaleLock "stale-lock" Warn,
     /// The row of a lock can't be read.

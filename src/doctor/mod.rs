@@ -31,6 +31,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use bounds::Bounds;
 use runs::Court;
+use schema::Expected;
 
 use crate::clock::Clock;
 use crate::db::{self, inspect};
@@ -176,7 +177,8 @@ impl Examination<'_> {
         }
         self.keep(checks::file(self.connection, self.path, full))?;
         self.options.progress.step();
-        let compared = self.answered(schema::compare(self.connection, version))?;
+        let expected = Expected::of(version)?;
+        let compared = self.answered(schema::compare(self.connection, &expected))?;
         let mut report = Report {
             store_id: None,
             schema_version: version,
@@ -192,7 +194,7 @@ impl Examination<'_> {
             report.not_judged = compared.not_askable.take();
             if report.not_judged.is_none() {
                 let judge = Judge { now: clock.now(), processes, owner_is_dead: false };
-                self.ask(&compared.expected, judge, &mut report)?;
+                self.ask(&expected, judge, &mut report)?;
             }
         }
         self.options.progress.step();
@@ -200,7 +202,7 @@ impl Examination<'_> {
         Ok(report)
     }
 
-    fn ask(&mut self, expected: &Connection, judge: Judge<'_>, report: &mut Report) -> Result<()> {
+    fn ask(&mut self, expected: &Expected, judge: Judge<'_>, report: &mut Report) -> Result<()> {
         let connection = self.connection;
         let mut settings = Vec::new();
         let bounds = self.answered(bounds::read(connection, expected, self.path, &mut settings))?;

@@ -98,7 +98,7 @@ impl Court<'_> {
             Ok(run_id) => {
                 let state = lock::state_in(self.connection, &self.judge, None, &run_id)?;
                 if state.is_live_owner_of(&run_id) {
-                    self.headroom(run, findings)?;
+                    self.look_at_live(run, findings)?;
                     return Ok(RunVerdict::ok(&run.run_id, "live owner"));
                 }
                 state
@@ -122,18 +122,39 @@ impl Court<'_> {
         RunVerdict::fault(&run.run_id, fault, restore())
     }
 
+    /// A live run's verdict is its lock's, for its run.json moves. What the store says of it is of one piece all the
+    /// same, so that a lock can't hide a damaged journal.
+    fn look_at_live(&self, run: &Run, findings: &mut Vec<Finding>) -> Result<()> {
+        match self.journal(&run.run_id) {
+            Ok(checkpoint) => self.beside(&run.run_id, &checkpoint, findings)?,
+            Err(Stop::Fault(fault)) => {
+                let remedy = self.raise(&fault).unwrap_or_else(restore);
+                let what = format!("{}: {}", fault.reason.says(), fault.detail);
+                findings.push(Finding::of_run(&run.run_id, Kind::LiveJournalDamaged, what, remedy));
+            }
+            Err(Stop::Error(error)) => return Err(error),
+        }
+        self.headroom(run, findings)
+    }
+
     fn try_judge(&self, run: &Run, findings: &mut Vec<Finding>) -> Result<&'static str, Stop> {
         let run_id = run.run_id.as_str();
-        self.check_bounds(run_id)?;
-        self.check_chain(run_id)?;
-        let checkpoint = self.checkpoint(run_id)?;
-        self.check_coverage(run_id, &checkpoint)?;
+        let checkpoint = self.journal(run_id)?;
         self.headroom(run, findings)?;
         self.beside(run_id, &checkpoint, findings)?;
         match &run.run_dir {
             Some(run_dir) => self.check_run_json(run_id, run_dir, &checkpoint).map(|()| ""),
             None => Ok("no run directory"),
         }
+    }
+
+    /// The journal up to its end: bounds, chain, latest checkpoint, coverage.
+    fn journal(&self, run_id: &str) -> Result<Checkpoint, Stop> {
+        self.check_bounds(run_id)?;
+        self.check_chain(run_id)?;
+        let checkpoint = self.checkpoint(run_id)?;
+        self.check_coverage(run_id, &checkpoint)?;
+        Ok(checkpoint)
     }
 
     fn size(&self, run_id: &str) -> Result<(u64, u64)> {
@@ -335,10 +356,16 @@ impl Court<'_> {
         Ok(self.connection.query_row(sql, params, |row| row.get(0)).optional()?)
     }
 
+    /// The command that moves the bound at which a run was stopped.
+    fn raise(&self, fault: &Fault) -> Option<Remedy> {
+        let (key, needs) = fault.needs?;
+        Some(Remedy::legbook(self.store, &["db", "set", key, &needs.to_string()]))
+    }
+
     fn remedy(&self, run: &Run, fault: &Fault, lock: &LockState) -> Remedy {
         let runs = |verb| Remedy::legbook(self.store, &["runs", verb, &run.run_id]);
-        if let Some((key, needs)) = fault.needs {
-            return Remedy::legbook(self.store, &["db", "set", key, &needs.to_string()]);
+        if let Some(raise) = self.raise(fault) {
+            return raise;
         }
         match fault.reason {
             Reason::RunJsonMissing | Reason::RunJsonUnparseable | Reason::RunJsonBehind

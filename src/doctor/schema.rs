@@ -4,12 +4,13 @@
 //! table is the expected one do the other questions mean what they say, so this comes before them.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, Row};
 
 use super::finding::{Finding, Kind, Remedy};
-use crate::db::inspect;
+use crate::db::{self, inspect};
 use crate::error::Result;
 
 /// The reference tables, whose rows are part of the schema, with the columns that are.
@@ -21,14 +22,87 @@ const REFERENCES: &[(&str, &str)] = &[
     ("settings", "SELECT key, lowest, highest, meaning FROM settings ORDER BY 1"),
 ];
 
+/// The schema of one version, as the migrations make it.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    objects: BTreeMap<String, SchemaObject>,
+    /// For each reference table the rows to compare, and the rows whole.
+    references: Vec<(&'static str, &'static str, Rows, Rows)>,
+    bounds: BTreeMap<String, Bound>,
+}
+
+type Rows = Vec<Vec<SqlValue>>;
+
+/// What a bound is when a store is made, and what it may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bound {
+    pub(super) default: u64,
+    pub(super) lowest: u64,
+    pub(super) highest: u64,
+}
+
+impl Expected {
+    /// The schema of `version`. That of this build is made once in a process.
+    ///
+    /// # Errors
+    /// SQLite's own.
+    pub(super) fn of(version: i64) -> Result<Arc<Self>> {
+        static OF_THIS_BUILD: OnceLock<Arc<Expected>> = OnceLock::new();
+        if version != db::SCHEMA_VERSION {
+            return Self::make(version);
+        }
+        match OF_THIS_BUILD.get() {
+            Some(made) => Ok(Arc::clone(made)),
+            None => {
+                let made = Self::make(version)?;
+                Ok(Arc::clone(OF_THIS_BUILD.get_or_init(|| made)))
+            }
+        }
+    }
+
+    fn make(version: i64) -> Result<Arc<Self>> {
+        let connection = inspect::expected_schema(version)?;
+        let objects = objects(&connection)?;
+        let mut expected = Self { objects, ..Self::default() };
+        for (table, sql) in REFERENCES {
+            if expected.has_table(table) {
+                let whole = rows(&connection, &format!("SELECT * FROM {table} ORDER BY 1"))?;
+                expected.references.push((table, sql, rows(&connection, sql)?, whole));
+            }
+        }
+        if expected.has_table("settings") {
+            let mut statement = connection.prepare(include_str!("sql/bounds.sql"))?;
+            let bounds = statement.query_map([], |row| {
+                let bound = Bound {
+                    default: row.get("value")?,
+                    lowest: row.get("lowest")?,
+                    highest: row.get("highest")?,
+                };
+                Ok((row.get("key")?, bound))
+            })?;
+            expected.bounds = bounds.collect::<rusqlite::Result<_>>()?;
+        }
+        Ok(Arc::new(expected))
+    }
+
+    /// Whether a store of this version has the table.
+    pub(super) fn has_table(&self, name: &str) -> bool {
+        self.objects.get(name).is_some_and(|object| object.kind == "table")
+    }
+
+    /// All bounds by their names.
+    pub(super) fn bounds(&self) -> impl Iterator<Item = (&str, Bound)> {
+        self.bounds.iter().map(|(key, bound)| (key.as_str(), *bound))
+    }
+}
+
 /// What came of the comparison.
+#[derive(Debug)]
 pub(super) struct Comparison {
     /// What differs.
     pub(super) findings: Vec<Finding>,
     /// Why the tables can't be asked, where they can't.
     pub(super) not_askable: Option<String>,
-    /// The expected schema.
-    pub(super) expected: Connection,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,20 +117,22 @@ impl SchemaObject {
     fn make(&self) -> String {
         format!("{};", self.sql.trim_end().trim_end_matches(';'))
     }
+
+    /// Whether a statement can make and drop it: not so for a table's contents, nor for what SQLite itself makes.
+    fn can_be_made(&self) -> bool {
+        self.kind != "table" && !self.sql.is_empty()
+    }
 }
 
-/// Compares the schema behind `connection` with that of `version`.
+/// Compares the schema behind `connection` with `expected`.
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn compare(connection: &Connection, version: i64) -> Result<Comparison> {
-    let expected = inspect::expected_schema(version)?;
-    let wanted = objects(&expected)?;
+pub(super) fn compare(connection: &Connection, expected: &Expected) -> Result<Comparison> {
     let found = objects(connection)?;
     let mut findings = Vec::new();
-    let mut not_askable = (version < 1).then(|| format!("the store has schema version {version}"));
-    for (name, want) in &wanted {
-        let is_table = want.kind == "table";
+    let mut not_askable = expected.objects.is_empty().then(|| "the store has no schema".to_owned());
+    for (name, want) in &expected.objects {
         let fault = match found.get(name) {
             None => {
                 Finding::new(Kind::SchemaMissing, format!("the {} {name} is missing", want.kind), again(want))
@@ -68,34 +144,30 @@ pub(super) fn compare(connection: &Connection, version: i64) -> Result<Compariso
             ),
             Some(_) => continue,
         };
-        if is_table && not_askable.is_none() {
+        if want.kind == "table" && not_askable.is_none() {
             not_askable = Some(fault.what.clone());
         }
         findings.push(fault);
     }
-    for (name, have) in found.iter().filter(|(name, _)| !wanted.contains_key(*name)) {
-        findings.push(Finding::new(
-            Kind::SchemaForeign,
-            format!("the {} {name} is none of the schema's", have.kind),
-            if have.kind == "table" {
-                Remedy::advice("find out who made it; legbook neither needs nor reads it")
-            } else {
-                Remedy::Sql(format!("DROP {} {};", have.kind.to_uppercase(), quoted(name)))
-            },
-        ));
+    for (name, have) in found.iter().filter(|(name, _)| !expected.objects.contains_key(*name)) {
+        let remedy = if have.can_be_made() {
+            Remedy::Sql(format!("DROP {} {};", have.kind.to_uppercase(), quoted(name)))
+        } else {
+            Remedy::advice("find out who made it; legbook neither needs nor reads it")
+        };
+        let what = format!("the {} {name} is none of the schema's", have.kind);
+        findings.push(Finding::new(Kind::SchemaForeign, what, remedy));
     }
     if not_askable.is_none() {
-        for (table, sql) in REFERENCES {
-            if wanted.contains_key(*table) && rows(connection, sql)? != rows(&expected, sql)? {
-                findings.push(Finding::new(
-                    Kind::RegistryChanged,
-                    format!("the table {table} holds other rows than the schema gives it"),
-                    refill(table, &wanted, &expected)?,
-                ));
+        for (table, sql, wanted, whole) in &expected.references {
+            if rows(connection, sql)? != *wanted {
+                let what = format!("the table {table} holds other rows than the schema gives it");
+                let remedy = refill(table, &expected.objects, whole);
+                findings.push(Finding::new(Kind::RegistryChanged, what, remedy));
             }
         }
     }
-    Ok(Comparison { findings, not_askable, expected })
+    Ok(Comparison { findings, not_askable })
 }
 
 fn objects(connection: &Connection) -> Result<BTreeMap<String, SchemaObject>> {
@@ -106,7 +178,7 @@ fn objects(connection: &Connection) -> Result<BTreeMap<String, SchemaObject>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn rows(connection: &Connection, sql: &str) -> Result<Vec<Vec<SqlValue>>> {
+fn rows(connection: &Connection, sql: &str) -> Result<Rows> {
     let mut statement = connection.prepare(sql)?;
     let columns = statement.column_count();
     let rows = statement.query_map([], |row| (0..columns).map(|column| row.get(column)).collect())?;
@@ -114,14 +186,11 @@ fn rows(connection: &Connection, sql: &str) -> Result<Vec<Vec<SqlValue>>> {
 }
 
 fn again(want: &SchemaObject) -> Remedy {
-    if want.kind == "table" {
-        return lost_table();
-    }
-    Remedy::Sql(want.make())
+    if want.can_be_made() { Remedy::Sql(want.make()) } else { lost_table() }
 }
 
 fn replace(name: &str, have: &SchemaObject, want: &SchemaObject) -> Remedy {
-    if want.kind == "table" || have.kind == "table" {
+    if !want.can_be_made() || !have.can_be_made() {
         return lost_table();
     }
     Remedy::Sql(format!("DROP {} {};\n{}", have.kind.to_uppercase(), quoted(name), want.make()))
@@ -132,12 +201,11 @@ fn lost_table() -> Remedy {
 }
 
 /// The statements that give `table` the rows of the schema again, its guards taken away meanwhile.
-fn refill(table: &str, wanted: &BTreeMap<String, SchemaObject>, expected: &Connection) -> Result<Remedy> {
+fn refill(table: &str, wanted: &BTreeMap<String, SchemaObject>, rows: &Rows) -> Remedy {
     let guards: Vec<(&String, &SchemaObject)> =
         wanted.iter().filter(|(_, object)| object.kind == "trigger" && object.table == table).collect();
     let mut lines = vec!["PRAGMA foreign_keys = OFF;".to_owned(), "BEGIN;".to_owned()];
     lines.extend(guards.iter().map(|(name, _)| format!("DROP TRIGGER IF EXISTS {};", quoted(name))));
-    let rows = rows(expected, &format!("SELECT * FROM {table} ORDER BY 1"))?;
     let tuples: Vec<String> = rows.iter().map(|row| tuple(row)).collect();
     if table == "settings" {
         // The operator's values stay.
@@ -155,7 +223,7 @@ fn refill(table: &str, wanted: &BTreeMap<String, SchemaObject>, expected: &Conne
     }
     lines.extend(guards.iter().map(|(_, guard)| guard.make()));
     lines.push("COMMIT;".to_owned());
-    Ok(Remedy::Sql(lines.join("\n")))
+    Remedy::Sql(lines.join("\n"))
 }
 
 fn tuple(row: &[SqlValue]) -> String {

@@ -19,6 +19,7 @@ mod crash_stops;
 mod docs;
 mod doctor;
 mod doctor_damage;
+mod doctor_flips;
 mod doctor_open;
 mod event;
 mod fakes;

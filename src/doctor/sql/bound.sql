@@ -1,1 +1,1 @@
-SELECT value, lowest, highest FROM settings WHERE key = :key;
+SELECT value FROM settings WHERE key = :key;

@@ -1,0 +1,1 @@
+SELECT key, value, lowest, highest FROM settings;
