@@ -18,6 +18,7 @@ mod crash_kills;
 mod crash_stops;
 mod docs;
 mod doctor;
+mod doctor_cli;
 mod doctor_damage;
 mod doctor_flips;
 mod doctor_open;
