@@ -95,6 +95,10 @@ fn a_dead_owner_is_told_with_the_command_that_runs_as_printed() {
     let mut watch = Watch::begin(&workspace, &["--json"]);
     let stale = watch.until(|object| object["lock_state"] == "stale");
     let recover = stale["recover"].as_str().unwrap().to_owned();
+    // Another change under the same dead owner is a line without another note.
+    let sql = "UPDATE runs SET status = 'other'";
+    rusqlite::Connection::open(workspace.store()).unwrap().execute(sql, []).unwrap();
+    watch.until(|object| object["status"] == "other");
     let arguments: Vec<&str> = recover.strip_prefix("legbook ").unwrap().split(' ').collect();
     workspace.legbook(&arguments).expect(0);
     watch.until(|object| object["ended"] == true);

@@ -50,6 +50,9 @@ fn library_remedy(error: &Error, program: &str) -> String {
         Error::Run(error) => run_remedy(error, program),
         Error::Lock(error) => lock_remedy(error, program),
         Error::Recovery(error) => recovery_remedy(error, program),
+        Error::Projection(_) => format!(
+            "the run itself is as it was; `{program} runs readiness RUN` tells whether its journal can stand for it"
+        ),
         Error::Doctor(DoctorError::NoHeadsFile { .. }) => {
             "name the file that doctor made, or one that is not there: it is made then".into()
         }

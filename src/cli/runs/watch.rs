@@ -55,8 +55,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
             if !context.render.stream(text.as_bytes())? {
                 return Ok(Exit::DONE);
             }
-            let was_stale = seen.as_ref().is_some_and(|before: &Look| before.lock == look.lock);
-            if let Some(recover) = recover.filter(|_| !was_stale) {
+            let told = seen.as_ref().is_some_and(|before: &Look| before.lock == look.lock);
+            if let Some(recover) = recover.filter(|_| !told) {
                 context.render.note(&format!("the owner is dead; end the run with: {recover}"));
             }
             seen = Some(look);
