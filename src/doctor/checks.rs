@@ -128,8 +128,12 @@ pub(super) fn receipts(connection: &Connection) -> Result<Vec<Finding>> {
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn orphans(connection: &Connection) -> Result<Vec<Finding>> {
-    let sql = include_str!("sql/orphaned_checkpoints.sql");
+pub(super) fn orphans(connection: &Connection, expected: &Expected) -> Result<Vec<Finding>> {
+    let sql = if expected.has_table("imported_files") {
+        include_str!("sql/orphaned_checkpoints.sql")
+    } else {
+        include_str!("sql/orphaned_checkpoints_before_imports.sql")
+    };
     let (count, bytes): (i64, i64) = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if count == 0 {
         return Ok(Vec::new());
@@ -183,6 +187,7 @@ pub(super) fn contents(connection: &Connection, expected: &Expected) -> Result<V
     let questions = [
         ("rounds", include_str!("sql/content_handoff.sql")),
         ("stages", include_str!("sql/content_stages.sql")),
+        ("imported_files", include_str!("sql/content_legacy.sql")),
     ];
     let mut findings = Vec::new();
     for (table, sql) in questions {

@@ -212,7 +212,7 @@ impl Examination<'_> {
         self.keep(checks::locks(connection, self.path, &judge))?;
         self.keep(checks::events_without_run(connection))?;
         self.keep(checks::receipts(connection))?;
-        self.keep(checks::orphans(connection))?;
+        self.keep(checks::orphans(connection, expected))?;
         self.keep(checks::removals(connection))?;
         self.keep(checks::rounds(connection, expected, judge.now))?;
         if self.options.full {

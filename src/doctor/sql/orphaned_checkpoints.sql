@@ -1,4 +1,6 @@
--- Checkpoints that no event names.
+-- Checkpoints that no event names, and no imported run keeps as a file.
 SELECT count(*), coalesce(sum(length(CAST(body AS BLOB))), 0)
 FROM checkpoints
-WHERE NOT EXISTS (SELECT 1 FROM events WHERE checkpoint_sha256 = checkpoints.sha256);
+WHERE NOT EXISTS (SELECT 1 FROM events WHERE checkpoint_sha256 = checkpoints.sha256)
+  AND NOT EXISTS (SELECT 1 FROM imported_files
+                  WHERE imported_files.sha256 = checkpoints.sha256 AND imported_files.body IS NULL);
