@@ -74,7 +74,7 @@ fn counts(evidence: &Evidence) -> String {
 fn in_words(reason: Reason) -> &'static str {
     match reason {
         Reason::NoJournal => "the run has no journal",
-        Reason::JournalUnreadable => "the journal is no whole chain; `legbook doctor --full` tells more",
+        Reason::JournalUnreadable => "the journal is no whole chain",
         Reason::NoEvidence => "no write was ever compared",
         Reason::EvidenceUnreadable => "the evidence is damaged",
         Reason::EvidenceSchemaMismatch => "the evidence is of other rules; the next write begins it anew",
