@@ -117,7 +117,7 @@ fn of_two_thousand_flipped_bytes_none_deceives_doctor() {
     let bytes = fs::read(clinic.store()).unwrap();
     let before = ask_everything(&clinic.store()).unwrap();
     let unvouched = vouched_by_nothing();
-    assert!(unvouched.contains("runs.created_at") && unvouched.len() < 120, "{unvouched:?}");
+    assert!(unvouched.contains("runs.created_at") && unvouched.len() < 130, "{unvouched:?}");
 
     let mut numbers = Numbers(SEED);
     let flips: Vec<(u64, u8)> = (0..FLIPS)
