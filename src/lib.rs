@@ -13,6 +13,7 @@ pub mod handoff;
 pub mod id;
 pub mod journal;
 pub mod json;
+pub mod legacy;
 pub mod lock;
 pub mod process;
 pub mod projection;

@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use legbook::clock::SystemClock;
 use legbook::doctor::{
     self, Examined, Finding, Heads, Options, Outcome, Progress, Remedy, Report, RunVerdict, Verdict,
 };
 use legbook::json::Value;
+use legbook::legacy;
 use legbook::process::SystemProcesses;
 
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::render::{Render, Tone, nullable, object, printable};
+use super::render::{Render, Tone, nullable, object, printable, progress_bar};
 use super::values;
 
 /// Check stores: journals, checkpoints, run.json, the files; changes nothing
@@ -26,7 +27,8 @@ docs/OPERATIONS.md tells what each finding asks of you.
 
   legbook doctor                                  the store that is found by looking upwards
   legbook doctor --full --quiet --warn-ok /srv/*/.legbook/store.db
-  legbook doctor --heads ~/heads.json             and compare with what was seen before")]
+  legbook doctor --heads ~/heads.json             and compare with what was seen before
+  legbook doctor --legacy ~/work                  the runs of a legacy program, where they are")]
 pub(crate) struct Arguments {
     /// The stores' files; without any, the one that other commands would use
     #[arg(value_name = "STORE", value_parser = values::path())]
@@ -40,32 +42,39 @@ pub(crate) struct Arguments {
     /// Keep the heads as they are now, also where a journal went backwards
     #[arg(long, requires = "heads")]
     accept_heads: bool,
+    /// Look at legacy run directories instead: a workspace (its .brigade/runs), a folder of them, or one
+    #[arg(long, value_name = "DIR", value_parser = values::path(), conflicts_with_all = ["stores", "heads"])]
+    legacy: Vec<PathBuf>,
     /// Exit 0 instead of 1 where there are warnings only
     #[arg(long)]
     warn_ok: bool,
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
-    let paths = if arguments.stores.is_empty() {
-        vec![context.location()?.path]
-    } else {
-        arguments.stores.iter().map(|path| context.cwd().join(path)).collect()
+    let absolute = |paths: &[PathBuf]| paths.iter().map(|path| context.cwd().join(path)).collect();
+    let paths: Vec<PathBuf> = match (&arguments.legacy[..], &arguments.stores[..]) {
+        ([], []) => vec![context.location()?.path],
+        ([], stores) => absolute(stores),
+        (directories, _) => absolute(directories),
     };
     let heads = arguments.heads.as_deref().map(|file| Heads::read(&context.cwd().join(file))).transpose()?;
-    let bar = Bar::new(context.render);
-    let stores = doctor::examine_all(
-        &paths,
-        Options {
-            full: arguments.full,
-            // This process opens the stores in no other way.
-            alone: true,
-            heads: heads.as_ref(),
-            accept_heads: arguments.accept_heads,
-            clock: &SystemClock,
-            processes: &SystemProcesses,
-            progress: &bar,
-        },
-    );
+    let bar = Bar(progress_bar(context.render, "doctor"));
+    let options = Options {
+        full: arguments.full,
+        // This process opens the stores in no other way.
+        alone: true,
+        heads: heads.as_ref(),
+        accept_heads: arguments.accept_heads,
+        clock: &SystemClock,
+        processes: &SystemProcesses,
+        progress: &bar,
+    };
+    let stores = if arguments.legacy.is_empty() {
+        doctor::examine_all(&paths, options)
+    } else {
+        let examined = |path: PathBuf| Examined { result: legacy::examine(&path, options), path };
+        paths.into_iter().map(examined).collect()
+    };
     bar.0.finish_and_clear();
     let kept = heads.map(|heads| keep(heads, &stores)).transpose()?;
     let outcome = doctor::worst(&stores);
@@ -228,19 +237,6 @@ fn tone(outcome: Outcome) -> Tone {
 /// A bar on stderr, where that is a terminal.
 #[derive(Debug)]
 struct Bar(ProgressBar);
-
-impl Bar {
-    fn new(render: Render) -> Self {
-        if render.quiet() || render.json() {
-            return Self(ProgressBar::hidden());
-        }
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("doctor {bar:30} {pos}/{len}") {
-            bar.set_style(style);
-        }
-        Self(bar)
-    }
-}
 
 impl Progress for Bar {
     fn more(&self, steps: u64) {

@@ -173,7 +173,8 @@ fn is_own_failure(failure: &Failure) -> bool {
     }
 }
 
-fn is_the_machines(error: &Error) -> bool {
+/// [`is_own_failure`] of the library's errors.
+pub(crate) fn is_the_machines(error: &Error) -> bool {
     match error {
         Error::Io { .. } => true,
         Error::Run(RunError::Export { .. } | RunError::ExportBusy { .. }) => true,

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Table, presets::NOTHING};
+use indicatif::{ProgressBar, ProgressStyle};
 use legbook::clock;
 use legbook::json::{self, Value};
 
@@ -117,6 +118,18 @@ fn paint(tone: Tone, text: &str) -> String {
     };
     let style = Style::new().bold().fg_color(Some(colour.into()));
     format!("{style}{text}{style:#}")
+}
+
+/// A bar on stderr, where that is a terminal and nobody asked for quiet or JSON.
+pub(crate) fn progress_bar(render: Render, what: &str) -> ProgressBar {
+    if render.quiet() || render.json() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template(&format!("{what} {{bar:30}} {{pos}}/{{len}}")) {
+        bar.set_style(style);
+    }
+    bar
 }
 
 /// A JSON object with these members in this order.

@@ -101,6 +101,18 @@ pub(crate) fn expected_schema(version: i64) -> Result<Connection> {
     Ok(connection)
 }
 
+/// A new in-memory database with the tables that `sql` makes, on which doctor's questions can be asked.
+///
+/// # Errors
+/// SQLite's own.
+pub(crate) fn tables_in_memory(sql: &str) -> Result<Connection> {
+    let connection = Connection::open_in_memory()?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+    functions::register(&connection)?;
+    connection.execute_batch(sql)?;
+    Ok(connection)
+}
+
 /// What tells one state of a file from another.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {

@@ -15,10 +15,10 @@ pub(super) const MAX_CHECKPOINT_BYTES: &str = "max-checkpoint-bytes";
 
 /// The bounds of one store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
-    pub(super) journal_events: u64,
-    pub(super) journal_bytes: u64,
-    pub(super) checkpoint_bytes: u64,
+pub(crate) struct Bounds {
+    pub(crate) journal_events: u64,
+    pub(crate) journal_bytes: u64,
+    pub(crate) checkpoint_bytes: u64,
 }
 
 impl Default for Bounds {

@@ -142,7 +142,7 @@ impl Remedy {
         Self::Command(words.iter().map(|word| (*word).to_owned()).collect())
     }
 
-    pub(super) fn advice(text: impl Into<String>) -> Self {
+    pub(crate) fn advice(text: impl Into<String>) -> Self {
         Self::Advice(text.into())
     }
 
@@ -191,7 +191,7 @@ impl Finding {
     }
 
     /// Of a run.
-    pub(super) fn of_run(run_id: &str, kind: Kind, what: impl Into<String>, remedy: Remedy) -> Self {
+    pub(crate) fn of_run(run_id: &str, kind: Kind, what: impl Into<String>, remedy: Remedy) -> Self {
         Self { run_id: Some(run_id.to_owned()), ..Self::new(kind, what, remedy) }
     }
 

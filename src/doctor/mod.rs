@@ -29,8 +29,6 @@ use std::sync::PoisonError;
 
 use rusqlite::{Connection, ErrorCode};
 
-use bounds::Bounds;
-use runs::Court;
 use schema::Expected;
 
 use crate::clock::Clock;
@@ -38,6 +36,10 @@ use crate::db::{self, inspect};
 use crate::error::{Error, Result, StoreError};
 use crate::lock::Judge;
 use crate::process::ProcessTable;
+
+pub(crate) use bounds::Bounds;
+pub(crate) use runs::{Court, RECEIPT_ROOM, Run, Unread};
+pub(crate) use verdict::Fault;
 
 pub use finding::{Finding, Kind, Remedy, Severity};
 pub use heads::Heads;
@@ -220,7 +222,7 @@ impl Examination<'_> {
             self.keep(checks::contents(connection, expected))?;
         }
         self.compare_heads(report)?;
-        self.judge_runs(bounds.unwrap_or_default(), judge, report)
+        self.judge_runs(expected, bounds.unwrap_or_default(), judge, report)
     }
 
     fn identity(&mut self) -> Result<Option<String>> {
@@ -248,14 +250,21 @@ impl Examination<'_> {
         Ok(())
     }
 
-    fn judge_runs(&mut self, bounds: Bounds, judge: Judge<'_>, report: &mut Report) -> Result<()> {
+    fn judge_runs(
+        &mut self,
+        expected: &Expected,
+        bounds: Bounds,
+        judge: Judge<'_>,
+        report: &mut Report,
+    ) -> Result<()> {
         let connection = self.connection;
         let most = if self.options.full { -1 } else { i64::try_from(NEWEST).unwrap_or(-1) };
         let Some(runs) = self.answered(runs::newest(connection, most))? else { return Ok(()) };
         let all = self.answered(checks::count_runs(connection))?.unwrap_or(0);
         report.skipped = all.saturating_sub(runs.len() as u64);
         self.options.progress.more(runs.len() as u64);
-        let court = Court { store: self.path, connection, bounds, judge };
+        let has_imports = expected.has_table("imports");
+        let court = Court { store: self.path, connection, bounds, judge, has_imports };
         for run in &runs {
             let mut findings = Vec::new();
             let verdict = court.judge(run, &mut findings);

@@ -65,7 +65,7 @@ pub struct Counts {
 pub struct Report {
     /// The store's id; `None` where it has none that can be read.
     pub store_id: Option<String>,
-    /// The schema version of the store.
+    /// The schema version of the store; 0 for legacy directories.
     pub schema_version: i64,
     /// What is wrong with the store.
     pub findings: Vec<Finding>,
@@ -82,6 +82,17 @@ pub struct Report {
 }
 
 impl Report {
+    /// What is said of legacy directories, which are no store.
+    pub(crate) fn of_directories(
+        runs: Vec<RunVerdict>,
+        findings: Vec<Finding>,
+        skipped: u64,
+        full: bool,
+    ) -> Self {
+        let (store_id, not_judged, heads) = (None, None, None);
+        Self { store_id, schema_version: 0, findings, runs, not_judged, skipped, full, heads }
+    }
+
     /// How many runs came to which verdict; the skipped ones are omitted.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts { omitted: self.skipped, ..Counts::default() };
@@ -147,12 +158,14 @@ impl Examined {
         let number = |count: u64| Value::from(i64::try_from(count).unwrap_or(i64::MAX));
         let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
         let counts = report.map(Report::counts);
+        // A legacy directory has none.
+        let version = report.filter(|report| report.schema_version > 0);
         Value::Object(object([
             ("store", Value::from(self.path.to_string_lossy().as_ref())),
             ("outcome", self.outcome().word().into()),
             ("error", text(self.result.as_ref().err().map(ToString::to_string).as_deref())),
             ("store_id", text(report.and_then(|report| report.store_id.as_deref()))),
-            ("schema_version", report.map_or(Value::Null, |report| report.schema_version.into())),
+            ("schema_version", version.map_or(Value::Null, |report| report.schema_version.into())),
             ("detail", text(report.map(Report::detail).as_deref())),
             ("counts", counts.map_or(Value::Null, |counts| Value::Object(count_members(counts, number)))),
             ("skipped", report.map_or(Value::Null, |report| number(report.skipped))),

@@ -12,19 +12,31 @@ use rusqlite::{Connection, OptionalExtension, Params, named_params};
 use super::bounds::{Bounds, MAX_CHECKPOINT_BYTES, MAX_JOURNAL_BYTES, MAX_JOURNAL_EVENTS};
 use super::finding::{Finding, Kind, Remedy};
 use super::verdict::{Fault, Reason, RunVerdict};
+use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::id::RunId;
 use crate::lock::{self, Judge, LockState};
 use crate::run::file::{self, OnDisk};
 
 /// By how many bytes a receipt may be larger than the checkpoint that it is made of.
-const RECEIPT_ROOM: u64 = 64 * 1024;
+pub(crate) const RECEIPT_ROOM: u64 = 64 * 1024;
 
 /// A run to judge.
-pub(super) struct Run {
-    pub(super) run_id: String,
-    run_dir: Option<PathBuf>,
-    journaled: bool,
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) run_id: String,
+    /// Where its run.json is; `None`: among what is kept of an imported run.
+    pub(crate) run_dir: Option<PathBuf>,
+    pub(crate) journaled: bool,
+    pub(crate) unread: Unread,
+}
+
+/// Why something of a legacy directory could not be put into the tables, so that they can't be asked about it.
+#[derive(Debug, Default)]
+pub(crate) struct Unread {
+    pub(crate) journal: Option<Fault>,
+    pub(crate) checkpoint: Option<Fault>,
+    pub(crate) run_json: Option<Fault>,
 }
 
 /// The newest runs, `most` at most.
@@ -35,7 +47,12 @@ pub(super) fn newest(connection: &Connection, most: i64) -> Result<Vec<Run>> {
     let mut statement = connection.prepare(include_str!("sql/runs.sql"))?;
     let runs = statement.query_map(named_params! { ":most": most }, |row| {
         let run_dir: Option<String> = row.get(1)?;
-        Ok(Run { run_id: row.get(0)?, run_dir: run_dir.map(PathBuf::from), journaled: row.get(2)? })
+        Ok(Run {
+            run_id: row.get(0)?,
+            run_dir: run_dir.map(PathBuf::from),
+            journaled: row.get(2)?,
+            unread: Unread::default(),
+        })
     })?;
     Ok(runs.collect::<rusqlite::Result<_>>()?)
 }
@@ -77,12 +94,19 @@ fn stop_at_bound<T>(reason: Reason, key: &'static str, bound: u64, needs: u64) -
     }))
 }
 
+/// Stops at what could not be read.
+fn stop_at(fault: Option<&Fault>) -> Result<(), Stop> {
+    fault.map_or(Ok(()), |fault| Err(Stop::Fault(fault.clone())))
+}
+
 /// Judges runs of one store in one transaction.
-pub(super) struct Court<'a> {
-    pub(super) store: &'a Path,
-    pub(super) connection: &'a Connection,
-    pub(super) bounds: Bounds,
-    pub(super) judge: Judge<'a>,
+pub(crate) struct Court<'a> {
+    pub(crate) store: &'a Path,
+    pub(crate) connection: &'a Connection,
+    pub(crate) bounds: Bounds,
+    pub(crate) judge: Judge<'a>,
+    /// Whether the store has the tables of imported runs.
+    pub(crate) has_imports: bool,
 }
 
 impl Court<'_> {
@@ -90,7 +114,7 @@ impl Court<'_> {
     ///
     /// # Errors
     /// The store's own of reading.
-    pub(super) fn judge(&self, run: &Run, findings: &mut Vec<Finding>) -> Result<RunVerdict> {
+    pub(crate) fn judge(&self, run: &Run, findings: &mut Vec<Finding>) -> Result<RunVerdict> {
         if !run.journaled {
             return Ok(RunVerdict::omitted(&run.run_id));
         }
@@ -125,7 +149,7 @@ impl Court<'_> {
     /// A live run's verdict is its lock's, for its run.json moves. What the store says of it is of one piece all the
     /// same, so that a lock can't hide a damaged journal.
     fn look_at_live(&self, run: &Run, findings: &mut Vec<Finding>) -> Result<()> {
-        match self.journal(&run.run_id) {
+        match self.journal(run) {
             Ok(checkpoint) => self.beside(&run.run_id, &checkpoint, findings)?,
             Err(Stop::Fault(fault)) => {
                 let remedy = self.raise(&fault).unwrap_or_else(restore);
@@ -139,20 +163,19 @@ impl Court<'_> {
 
     fn try_judge(&self, run: &Run, findings: &mut Vec<Finding>) -> Result<&'static str, Stop> {
         let run_id = run.run_id.as_str();
-        let checkpoint = self.journal(run_id)?;
+        let checkpoint = self.journal(run)?;
         self.headroom(run, findings)?;
         self.beside(run_id, &checkpoint, findings)?;
-        match &run.run_dir {
-            Some(run_dir) => self.check_run_json(run_id, run_dir, &checkpoint).map(|()| ""),
-            None => Ok("no run directory"),
-        }
+        self.check_run_json(run, &checkpoint)
     }
 
     /// The journal up to its end: bounds, chain, latest checkpoint, coverage.
-    fn journal(&self, run_id: &str) -> Result<Checkpoint, Stop> {
+    fn journal(&self, run: &Run) -> Result<Checkpoint, Stop> {
+        let run_id = run.run_id.as_str();
+        stop_at(run.unread.journal.as_ref())?;
         self.check_bounds(run_id)?;
         self.check_chain(run_id)?;
-        let checkpoint = self.checkpoint(run_id)?;
+        let checkpoint = self.checkpoint(run)?;
         self.check_coverage(run_id, &checkpoint)?;
         Ok(checkpoint)
     }
@@ -177,6 +200,10 @@ impl Court<'_> {
     }
 
     fn check_chain(&self, run_id: &str) -> Result<(), Stop> {
+        let of_run = named_params! { ":run_id": run_id };
+        if self.has_imports && self.one(include_str!("sql/partial_tail.sql"), of_run)?.unwrap_or(false) {
+            return stop(Reason::PartialTail, "bytes without a newline stand behind the last whole line");
+        }
         let fault = self
             .connection
             .query_row(include_str!("sql/chain.sql"), named_params! { ":run_id": run_id }, |row| {
@@ -193,7 +220,8 @@ impl Court<'_> {
         }
     }
 
-    fn checkpoint(&self, run_id: &str) -> Result<Checkpoint, Stop> {
+    fn checkpoint(&self, run: &Run) -> Result<Checkpoint, Stop> {
+        let run_id = run.run_id.as_str();
         let max_bytes = self.bounds.checkpoint_bytes;
         let found: Option<(i64, Option<String>, Option<String>)> = self
             .connection
@@ -207,6 +235,7 @@ impl Court<'_> {
             return stop(Reason::NoCheckpoint, "no event names a snapshot");
         };
         self.check(run_id, sequence, fault)?;
+        stop_at(run.unread.checkpoint.as_ref())?;
         let sha256 = sha256.unwrap_or_default();
         let body_fault: Option<Option<String>> = self
             .connection
@@ -257,17 +286,30 @@ impl Court<'_> {
         stop(Reason::UncoveredTail, format!("the checkpoint at {after} does not account for what follows it"))
     }
 
-    fn check_run_json(&self, run_id: &str, run_dir: &Path, checkpoint: &Checkpoint) -> Result<(), Stop> {
-        let largest = self.bounds.checkpoint_bytes.saturating_add(RECEIPT_ROOM);
-        if file_size(run_dir).is_some_and(|size| size > largest) {
-            return stop(Reason::RunJsonMismatch, "it is larger than any snapshot may be");
-        }
-        let bytes = match file::read(run_dir) {
+    /// What agrees with run.json, in words.
+    fn check_run_json(&self, run: &Run, checkpoint: &Checkpoint) -> Result<&'static str, Stop> {
+        stop_at(run.unread.run_json.as_ref())?;
+        let run_id = run.run_id.as_str();
+        let on_disk = match &run.run_dir {
+            Some(run_dir) => {
+                let largest = self.bounds.checkpoint_bytes.saturating_add(RECEIPT_ROOM);
+                if file_size(run_dir).is_some_and(|size| size > largest) {
+                    return stop(Reason::RunJsonMismatch, "it is larger than any snapshot may be");
+                }
+                file::read(run_dir)
+            }
+            None => match self.kept_run_json(run_id)? {
+                Some(kept) => Ok(kept),
+                None => return Ok("no run directory"),
+            },
+        };
+        let bytes = match on_disk {
             Ok(OnDisk::Missing) => return stop(Reason::RunJsonMissing, ""),
             Ok(OnDisk::Unparseable(_)) => return stop(Reason::RunJsonUnparseable, ""),
             Ok(OnDisk::Snapshot(bytes, _)) => bytes,
             Err(error) => return stop(Reason::RunJsonUnreadable, error.to_string()),
         };
+        let is_checkpoint = Digest::of(&bytes).to_hex() == checkpoint.sha256;
         let what: String = self.connection.query_row(
             include_str!("sql/run_json.sql"),
             named_params! {
@@ -279,10 +321,22 @@ impl Court<'_> {
             |row| row.get(0),
         )?;
         match what.as_str() {
-            "last snapshot" | "receipt" => Ok(()),
+            "last snapshot" if is_checkpoint => Ok("checkpoint bytes match run.json"),
+            "last snapshot" => Ok("run.json is the receipt that the store holds"),
+            "receipt" => Ok("stale-lock-recovery receipt matches checkpoint reconstruction"),
             "behind" => stop(Reason::RunJsonBehind, "it is an older snapshot of this run"),
             _ => stop(Reason::RunJsonMismatch, "the journal knows no such snapshot, and it is no receipt"),
         }
+    }
+
+    /// The run.json that an imported run came with; `None`: the run was not imported.
+    fn kept_run_json(&self, run_id: &str) -> Result<Option<OnDisk>> {
+        if !self.has_imports {
+            return Ok(None);
+        }
+        let of_run = named_params! { ":run_id": run_id };
+        let kept: Option<Option<Vec<u8>>> = self.one(include_str!("sql/kept_run_json.sql"), of_run)?;
+        Ok(kept.map(OnDisk::of))
     }
 
     /// What stands beside a whole journal and a valid checkpoint and should say the same.
@@ -380,6 +434,9 @@ impl Court<'_> {
             Reason::RunJsonUnreadable => {
                 Remedy::advice("make run.json and its folder readable, a regular file of its own")
             }
+            Reason::PartialTail => Remedy::advice(
+                "nothing is lost that was ever whole: the run goes on after its last whole line once it is resumed",
+            ),
             _ => restore(),
         }
     }

@@ -68,6 +68,8 @@ macro_rules! reasons {
 reasons! {
     /// The journal has more events or bytes than its bound; it was not parsed.
     JournalBound "journal-bound-exceeded" "bound exceeded" Fail,
+    /// The journal ends in a line that was cut off: only where a legacy program wrote it.
+    PartialTail "partial-tail" "partial tail" Fail,
     /// A line that is no valid event, a gap, a broken link, another run's event among this one's, a repeated key.
     MalformedChain "malformed-chain" "malformed chain" Fail,
     /// A journal without an event.
@@ -103,7 +105,7 @@ pub struct RunVerdict {
     pub verdict: Verdict,
     /// Why it is not ok.
     pub reason: Option<Reason>,
-    /// The contract's words: the reason's, `live owner`, `no journal`, or empty where all agrees.
+    /// The contract's words: the reason's, `live owner`, `no journal`, or what agrees.
     pub says: String,
     /// Where exactly, at most 240 characters; empty where there is no more to say.
     pub detail: String,
@@ -112,7 +114,7 @@ pub struct RunVerdict {
 }
 
 impl RunVerdict {
-    pub(super) fn omitted(run_id: &str) -> Self {
+    pub(crate) fn omitted(run_id: &str) -> Self {
         Self::without_fault(run_id, Verdict::Omitted, "no journal")
     }
 
@@ -131,7 +133,7 @@ impl RunVerdict {
         }
     }
 
-    pub(super) fn fault(run_id: &str, fault: Fault, remedy: Remedy) -> Self {
+    pub(crate) fn fault(run_id: &str, fault: Fault, remedy: Remedy) -> Self {
         let verdict = match fault.reason.severity() {
             Severity::Warn => Verdict::Warn,
             Severity::Fail => Verdict::Fail,
@@ -161,9 +163,9 @@ impl RunVerdict {
 
 /// A reason with the place of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) reason: Reason,
-    pub(super) detail: String,
+pub(crate) struct Fault {
+    pub(crate) reason: Reason,
+    pub(crate) detail: String,
     /// The bound that is in the way, and the value that would let the run pass it.
-    pub(super) needs: Option<(&'static str, u64)>,
+    pub(crate) needs: Option<(&'static str, u64)>,
 }

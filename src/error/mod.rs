@@ -10,6 +10,7 @@ mod handoff;
 mod id;
 mod journal;
 mod json;
+mod legacy;
 mod lock;
 mod recovery;
 mod run;
@@ -28,6 +29,7 @@ pub use handoff::{FileFault, HandoffError, HandoffFile, Record};
 pub use id::IdError;
 pub use journal::JournalError;
 pub use json::{JsonError, JsonFault};
+pub use legacy::LegacyError;
 pub use lock::{LockError, Party};
 pub use recovery::RecoveryError;
 pub use run::RunError;
@@ -104,6 +106,9 @@ pub enum Error {
     /// Doctor can't check.
     #[error(transparent)]
     Doctor(#[from] DoctorError),
+    /// A legacy run directory that is not taken, or not written.
+    #[error(transparent)]
+    Legacy(#[from] LegacyError),
     /// A leg of the handoff that is refused.
     #[error(transparent)]
     Handoff(#[from] HandoffError),

@@ -1,5 +1,7 @@
 //! Putting the store's last snapshot back as run.json.
 
+use std::path::Path;
+
 use crate::db::Store;
 use crate::digest::Digest;
 use crate::error::{CheckpointError, Result, RunError};
@@ -8,7 +10,7 @@ use crate::lock::{self, Judge};
 
 use super::file::{self, ExportLock, OnDisk};
 use super::last::last_snapshot;
-use super::table;
+use super::table::{self, Run};
 
 /// What an export did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,17 +26,23 @@ pub struct Exported {
 /// Replaces run.json by the store's last snapshot, under the export lock; a different file is kept as
 /// `run.json.replaced-<32 hex>` (contract store.md, Commands).
 ///
+/// A run that was imported and has no directory gets one, `runs/<run id>` beside the store.
+///
 /// A crash between the two renames leaves no run.json: the same call again ends it.
 ///
 /// # Errors
-/// [`RunError::LiveOwner`] beside a live owner; [`RunError::NoJournal`]; [`RunError::NoDirectory`];
-/// [`CheckpointError::DigestMismatch`] where the stored bytes are spoiled; [`crate::Error::Io`].
+/// [`RunError::LiveOwner`] beside a live owner; [`RunError::NoJournal`]; /// [`CheckpointError::DigestMismatch`] where the stored bytes are spoiled; [`crate::Error::Io`].
 pub fn export(store: &Store, run_id: &RunId) -> Result<Exported> {
     let run = store.read(|tx| table::get(tx, run_id))?;
     if !run.journaled {
         return Err(RunError::NoJournal(run_id.to_string()).into());
     }
-    let (run_dir, _) = file::make_run_dir(run.directory()?)?;
+    // A run that was imported gets its directory here.
+    let wanted = match &run.run_dir {
+        Some(run_dir) => run_dir.clone(),
+        None => store.folder().join("runs").join(run_id.as_str()),
+    };
+    let (run_dir, _) = file::make_run_dir(&wanted)?;
     let export = ExportLock::take(&run_dir, store.clock())?;
     let judge = Judge::new(store);
     let last = store.read(|tx| {
@@ -49,6 +57,7 @@ pub fn export(store: &Store, run_id: &RunId) -> Result<Exported> {
     }
     let on_disk = file::read(&run_dir)?;
     if on_disk.bytes() == Some(last.bytes.as_slice()) {
+        settle(store, &run, &run_dir)?;
         return Ok(Exported { sha256: last.sha256, unchanged: true, kept_as: None });
     }
     let kept_as = match on_disk {
@@ -56,5 +65,15 @@ pub fn export(store: &Store, run_id: &RunId) -> Result<Exported> {
         _ => Some(export.set_aside("replaced", store.clock())?),
     };
     export.replace(store, &last.bytes)?;
+    settle(store, &run, &run_dir)?;
     Ok(Exported { sha256: last.sha256, unchanged: false, kept_as })
+}
+
+/// Notes the directory of a run that had none. A crash before leaves run.json there and the run without it: the same call
+/// again ends it.
+fn settle(store: &Store, run: &Run, run_dir: &Path) -> Result<()> {
+    if run.run_dir.is_some() {
+        return Ok(());
+    }
+    store.write(|tx| table::relocate(tx, &run.run_id, run_dir))
 }

@@ -40,6 +40,15 @@ pub enum OnDisk {
 }
 
 impl OnDisk {
+    /// What a file with these bytes is; `None`: there is none.
+    pub(crate) fn of(bytes: Option<Vec<u8>>) -> Self {
+        let Some(bytes) = bytes else { return Self::Missing };
+        match json::parse_object(&bytes) {
+            Ok(object) => Self::Snapshot(bytes, object),
+            Err(_) => Self::Unparseable(bytes),
+        }
+    }
+
     /// The bytes, where there is a file.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
@@ -77,10 +86,7 @@ pub fn read(run_dir: &Path) -> Result<OnDisk> {
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
-    Ok(match json::parse_object(&bytes) {
-        Ok(object) => OnDisk::Snapshot(bytes, object),
-        Err(_) => OnDisk::Unparseable(bytes),
-    })
+    Ok(OnDisk::of(Some(bytes)))
 }
 
 /// The export lock of a run, held until dropped.

@@ -112,6 +112,12 @@ pub(crate) fn insert(
     Ok(())
 }
 
+/// Enters a run that has no directory: it comes from a legacy one.
+pub(crate) fn insert_imported(tx: &Transaction<'_>, run_id: &RunId, created_at: &str) -> Result<()> {
+    tx.prepare_cached(include_str!("sql/insert_imported.sql"))?.execute([run_id.as_str(), created_at])?;
+    Ok(())
+}
+
 /// The run whose directory is `run_dir` (absolute and real).
 pub(crate) fn by_directory(tx: &Transaction<'_>, run_dir: &Path) -> Result<Option<Run>> {
     let Some(run_dir) = run_dir.to_str() else { return Ok(None) };

@@ -34,5 +34,6 @@ mod rows;
 
 pub(crate) use compare::compare;
 pub use evidence::{Counts, Evidence, MAX_FIELDS, MAX_RECORDS, Outcome, Record};
+pub(crate) use file::legacy_bytes_in;
 pub use file::{SCHEMA, SCHEMA_VERSION, from_legacy, legacy_bytes, legacy_object};
 pub use gate::{Readiness, Reason, readiness};

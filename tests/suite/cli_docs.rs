@@ -148,6 +148,7 @@ fn the_reference_names_every_field_of_every_answer() {
         ("legbook runs watch", &["runs", "watch", "r1"]),
         ("legbook runs at", &["runs", "at", "r1", "1"]),
         ("legbook runs export", &["runs", "export", "r1"]),
+        ("legbook runs import", &["runs", "import", ".legbook/runs/r1"]),
         ("legbook run", &["run", "--", "true"]),
         ("legbook runs project", &["runs", "project", "latest"]),
         ("legbook runs readiness", &["runs", "readiness", "latest"]),

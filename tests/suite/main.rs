@@ -29,6 +29,10 @@ mod handoff_example;
 mod handoff_legs;
 mod handoff_text;
 mod json;
+mod legacy;
+mod legacy_doctor;
+mod legacy_hostile;
+mod legacy_trees;
 mod lock;
 mod process;
 

@@ -19,12 +19,12 @@ use tempfile::TempDir;
 use crate::fakes::{CutAt, SetClock, cut_short, list, store_in, text, vectors};
 
 /// A store with one registered run, whose lock the test's own process holds.
-struct Bench {
+pub(crate) struct Bench {
     folder: TempDir,
     cut: Arc<CutAt>,
     clock: Arc<SetClock>,
-    store: Store,
-    run_id: RunId,
+    pub(crate) store: Store,
+    pub(crate) run_id: RunId,
     credentials: Credentials,
 }
 
@@ -67,19 +67,8 @@ fn snapshot(status: &str, n: u32) -> String {
 #[test]
 fn every_journal_of_the_vectors_is_written_to_the_byte() {
     for vector in vectors("journals.jsonl") {
+        let bench = replay(&vector);
         let run_id = text(&vector, "run_id");
-        let bench = Bench::new(run_id, text(&vector, "recorded_at"));
-        for write in list(&vector, "writes") {
-            if let Some(receipt) = write.get("receipt") {
-                keep_receipt(&bench, receipt.as_str().unwrap());
-            } else if write.get("exported") == Some(&Value::Bool(true)) {
-                bench.write(text(write, "payload")).unwrap();
-            } else {
-                bench.cut.next(Some(Step::Committed));
-                cut_short(|| bench.write(text(write, "payload")));
-                bench.cut.next(None);
-            }
-        }
         let lines: Vec<_> = bench.events().iter().map(|event| event.line().to_owned()).collect();
         let expected: Vec<_> = list(&vector, "lines").iter().map(|line| line.as_str().unwrap()).collect();
         assert_eq!(lines, expected, "the journal of {run_id}");
@@ -97,6 +86,23 @@ fn every_journal_of_the_vectors_is_written_to_the_byte() {
             list(&vector, "checkpoints").iter().map(|digest| digest.as_str().unwrap()).collect();
         assert_eq!(digests, expected, "the checkpoints of {run_id}");
     }
+}
+
+/// A store in which the writes of a journal's vector were made.
+pub(crate) fn replay(vector: &Value) -> Bench {
+    let bench = Bench::new(text(vector, "run_id"), text(vector, "recorded_at"));
+    for write in list(vector, "writes") {
+        if let Some(receipt) = write.get("receipt") {
+            keep_receipt(&bench, receipt.as_str().unwrap());
+        } else if write.get("exported") == Some(&Value::Bool(true)) {
+            bench.write(text(write, "payload")).unwrap();
+        } else {
+            bench.cut.next(Some(Step::Committed));
+            cut_short(|| bench.write(text(write, "payload")));
+            bench.cut.next(None);
+        }
+    }
+    bench
 }
 
 /// What a recovery leaves: the receipt in the store and in run.json.

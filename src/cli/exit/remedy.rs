@@ -6,7 +6,8 @@ use std::io;
 
 use legbook::Error;
 use legbook::error::{
-    CheckpointError, DoctorError, JournalError, LockError, RecoveryError, RunError, StageError, StoreError,
+    CheckpointError, DoctorError, JournalError, LegacyError, LockError, RecoveryError, RunError, StageError,
+    StoreError,
 };
 
 use super::{Failure, handoff};
@@ -56,6 +57,7 @@ fn library_remedy(error: &Error, program: &str) -> String {
         Error::Doctor(DoctorError::NoHeadsFile { .. }) => {
             "name the file that doctor made, or one that is not there: it is made then".into()
         }
+        Error::Legacy(error) => legacy_remedy(error, program),
         Error::Stage(error) => stage_remedy(error, program),
         Error::Store(error) => store_remedy(error, program),
         _ => format!("`{program} doctor` tells what is wrong with which run"),
@@ -197,6 +199,26 @@ fn recovery_remedy(error: &RecoveryError, program: &str) -> String {
         _ => format!(
             "nothing was changed; keep a copy of the store, and put back the last one that was whole; `{program} doctor --full` tells more"
         ),
+    }
+}
+
+fn legacy_remedy(error: &LegacyError, program: &str) -> String {
+    match error {
+        LegacyError::Refused { rule, .. } if rule.starts_with("bound exceeded") => {
+            format!(
+                "nothing was changed; `{program} db info` shows the bounds, and `{program} db set` raises one"
+            )
+        }
+        LegacyError::Refused { directory, .. } => format!(
+            "nothing of the directory was taken; what doctor says of it: legbook doctor --legacy {}",
+            shlex::try_quote(&directory.to_string_lossy()).unwrap_or_else(|_| "DIR".into())
+        ),
+        LegacyError::NotARun { .. } => {
+            "name a run directory, a folder of them, or a workspace with a .brigade/runs".into()
+        }
+        LegacyError::Taken { .. } => "nothing was changed; name another --to, or move that away".into(),
+        LegacyError::Nothing { run_id } => format!("`{program} runs show {run_id}` tells how the run stands"),
+        _ => format!("`{program} doctor --full` tells what is wrong with which run"),
     }
 }
 

@@ -1,26 +1,61 @@
-//! `legbook runs export`: the store's last snapshot back as run.json.
+//! `legbook runs export`: the store's last snapshot back as run.json, or runs as legacy run directories.
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use legbook::db::Store;
+use legbook::error::RunError;
+use legbook::id::RunId;
+use legbook::json::Value;
+use legbook::legacy::{self, Exported};
 use legbook::run;
 
-use super::RunArgument;
 use crate::cli::context::Context;
-use crate::cli::exit::{Exit, Failure};
-use crate::cli::render::{nullable, object};
+use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::render::{nullable, object, progress_bar};
+use crate::cli::values::path;
 
-/// Put the store's last snapshot back as run.json
+/// Put the store's last snapshot back as run.json, or write runs as legacy run directories
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A run.json that is different is kept beside it as run.json.replaced-<32 hex>. Refused beside a live owner.")]
+Without --to: a run.json that is different is kept beside it as run.json.replaced-<32 hex>. Refused beside a live owner.
+
+With --to: DIR/<run id> is made, with the names and modes that legacy programs read; it must not be there. What was
+imported and has not gone on comes out as it was, byte for byte.
+
+Example:
+  legbook runs export --all --to ~/export")]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    run: RunArgument,
+    /// A run id, a run directory, or `latest`
+    #[arg(value_name = "RUN", required_unless_present = "all")]
+    run: Option<String>,
+    /// Make a legacy run directory in DIR instead
+    #[arg(long, value_name = "DIR", value_parser = path())]
+    to: Option<PathBuf>,
+    /// All runs of the store, one directory each; goes on after one that can't be written
+    #[arg(long, requires = "to", conflicts_with = "run")]
+    all: bool,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
     let store = context.open()?;
-    let run_id = arguments.run.resolve(context, &store)?;
-    let exported = run::export(&store, &run_id)?;
+    let named = |run: &str| run::resolve(&store, run, context.cwd());
+    match (&arguments.to, &arguments.run) {
+        (None, Some(run)) => put_back(context, &store, &named(run)?),
+        (Some(parent), Some(run)) => {
+            let exported = legacy::export(&store, &named(run)?, &context.cwd().join(parent))?;
+            let text = text(&exported);
+            context.render.done(&summary(vec![answer(&exported)], 0), &text)?;
+            Ok(Exit::DONE)
+        }
+        (Some(parent), None) => all(context, &store, &context.cwd().join(parent)),
+        // The command line does not let this through.
+        (None, None) => Err(Failure::Library(RunError::NoRuns.into())),
+    }
+}
+
+fn put_back(context: &Context, store: &Store, run_id: &RunId) -> Result<Exit, Failure> {
+    let exported = run::export(store, run_id)?;
     let text = match (exported.unchanged, &exported.kept_as) {
         (true, _) => format!("run.json of {run_id} was the store's last snapshot already"),
         (false, None) => format!("run.json of {run_id} is the store's last snapshot again"),
@@ -38,4 +73,73 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     ]);
     context.render.done(&answer, &text)?;
     Ok(Exit::DONE)
+}
+
+/// Every run, the oldest first.
+fn all(context: &Context, store: &Store, parent: &Path) -> Result<Exit, Failure> {
+    let render = context.render;
+    let runs = run::list(store)?;
+    let bar = progress_bar(render, "export");
+    bar.set_length(runs.len() as u64);
+    let mut exported = Vec::new();
+    let (mut refused, mut failed) = (0_u64, 0_u64);
+    for run in runs.iter().rev() {
+        match legacy::export(store, &run.run_id, parent) {
+            Ok(done) if render.json() => exported.push(answer(&done)),
+            Ok(done) if !render.quiet() => bar.suspend(|| render.text(&text(&done)))?,
+            Ok(_) => {}
+            Err(error) => {
+                if exit::is_the_machines(&error) {
+                    failed += 1;
+                } else {
+                    refused += 1;
+                }
+                bar.suspend(|| context.report(&error.into()));
+            }
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let count = runs.len() as u64 - refused - failed;
+    render.done(
+        &summary(exported, refused + failed),
+        &format!("{count} runs written, {} not", refused + failed),
+    )?;
+    Ok(match (refused, failed) {
+        (0, 0) => Exit::DONE,
+        (0, _) => Exit::FAILED,
+        _ => Exit::REFUSED,
+    })
+}
+
+fn summary(runs: Vec<Value>, failed: u64) -> Value {
+    object([
+        ("exported", number(runs.len() as u64)),
+        ("failed", number(failed)),
+        ("runs", Value::Array(runs)),
+    ])
+}
+
+fn answer(exported: &Exported) -> Value {
+    object([
+        ("run_id", exported.run_id.as_str().into()),
+        ("directory", exported.directory.display().to_string().into()),
+        ("events", number(exported.events)),
+        ("checkpoints", number(exported.checkpoints)),
+        ("within_legacy_bounds", exported.within_legacy_bounds.into()),
+    ])
+}
+
+fn text(exported: &Exported) -> String {
+    let Exported { run_id, directory, events, checkpoints, .. } = exported;
+    let bounds = if exported.within_legacy_bounds {
+        ""
+    } else {
+        "; it is beyond the bounds of the legacy programs, which will refuse it"
+    };
+    format!("{run_id}: {events} events and {checkpoints} checkpoints in {}{bounds}", directory.display())
+}
+
+fn number(count: u64) -> Value {
+    Value::from(i64::try_from(count).unwrap_or(i64::MAX))
 }

@@ -4,6 +4,7 @@ mod at;
 mod diff;
 mod events;
 mod export;
+mod import;
 mod list;
 mod lock;
 mod project;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Project(project::Arguments),
     Readiness(readiness::Arguments),
     Export(export::Arguments),
+    Import(import::Arguments),
     Recover(recover::Arguments),
     Lock(lock::Arguments),
 }
@@ -61,6 +63,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Project(arguments) => project::run(context, &arguments),
         Command::Readiness(arguments) => readiness::run(context, &arguments),
         Command::Export(arguments) => export::run(context, &arguments),
+        Command::Import(arguments) => import::run(context, &arguments),
         Command::Recover(arguments) => recover::run(context, &arguments),
         Command::Lock(arguments) => lock::run(context, &arguments),
     }

@@ -12,8 +12,8 @@ after AS (
     LIMIT 1
 )
 SELECT CASE
-           WHEN :run_json = coalesce((SELECT body FROM after), (SELECT body FROM checkpoint)) THEN 'last snapshot'
            WHEN matches_receipt((SELECT body FROM checkpoint), :run_json) THEN 'receipt'
+           WHEN :run_json = coalesce((SELECT body FROM after), (SELECT body FROM checkpoint)) THEN 'last snapshot'
            WHEN EXISTS (SELECT 1 FROM events
                         WHERE run_id = :run_id AND line ->> '$.event_type' = 'run.snapshot.checkpointed'
                           AND line ->> '$.payload.sha256' = sha256(:run_json)) THEN 'behind'

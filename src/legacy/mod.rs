@@ -1,0 +1,26 @@
+//! Legacy run directories: reading, importing, writing, and judging them where they are (contract legacy-files.md).
+//!
+//! Owns the tables `imports`, `imported_files` and `quarantine`. Above every other room: it reads and writes journals,
+//! checkpoints and runs through the rooms that own them, and asks doctor's questions. Not here: what an event or a
+//! checkpoint must be, and what a verdict is.
+//!
+//! * `folder`: opening what somebody else put there. `layout`: the names. `source`: one run directory. `find`: which run
+//!   directories a path means.
+//! * `import` and `kept`: one directory, one transaction. `export` and `tree`: one directory, one rename.
+//! * `examine` and `lock`: doctor over directories; nothing is written.
+
+mod examine;
+mod export;
+mod find;
+mod folder;
+mod import;
+mod kept;
+mod layout;
+mod lock;
+mod source;
+mod tree;
+
+pub use examine::examine;
+pub use export::{Exported, export};
+pub use find::{RunDirectory, run_directories};
+pub use import::{Imported, Outcome, Partial, import};

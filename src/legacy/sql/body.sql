@@ -1,0 +1,1 @@
+SELECT body FROM imported_files WHERE run_id = :run_id AND path = :path;

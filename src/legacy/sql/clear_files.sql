@@ -1,0 +1,1 @@
+DELETE FROM imported_files WHERE run_id = :run_id;

@@ -1,0 +1,1 @@
+DELETE FROM quarantine WHERE run_id = :run_id;

@@ -1,0 +1,1 @@
+INSERT INTO imported_files (run_id, path, mode, sha256, body) VALUES (:run_id, :path, :mode, :sha256, :body);

@@ -1,0 +1,1 @@
+INSERT INTO imports (run_id, imported_at) VALUES (:run_id, :now);

@@ -1,0 +1,1 @@
+INSERT INTO imports (run_id) VALUES (:run_id);

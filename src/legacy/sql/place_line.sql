@@ -1,0 +1,1 @@
+INSERT INTO events (run_id, sequence, line) VALUES (:run_id, :sequence, :line);

@@ -1,0 +1,1 @@
+INSERT INTO quarantine (run_id, whole_lines, at_end) VALUES (:run_id, :whole_lines, 1);

@@ -1,0 +1,1 @@
+INSERT INTO runs (run_id) VALUES (:run_id);

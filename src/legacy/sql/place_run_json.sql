@@ -1,0 +1,1 @@
+INSERT INTO imported_files (run_id, path, body) VALUES (:run_id, 'run.json', :body);

@@ -1,0 +1,1 @@
+INSERT INTO runs (run_id, created_at) VALUES (?1, ?2);
