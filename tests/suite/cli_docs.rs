@@ -143,12 +143,14 @@ fn the_reference_names_every_field_of_every_answer() {
     );
     let save = workspace.legbook_reading(["stage", "save", "fetch", "--json"], "{}").json();
     check(&sections, "legbook stage save", &save);
+    std::fs::create_dir_all(workspace.path().join("legacy/r9")).unwrap();
+    std::fs::write(workspace.path().join("legacy/r9/run.json"), r#"{"status": "ok"}"#).unwrap();
     for (command, arguments) in [
         ("legbook runs events", &["runs", "events", "r1"][..]),
         ("legbook runs watch", &["runs", "watch", "r1"]),
         ("legbook runs at", &["runs", "at", "r1", "1"]),
         ("legbook runs export", &["runs", "export", "r1"]),
-        ("legbook runs import", &["runs", "import", ".legbook/runs/r1"]),
+        ("legbook runs import", &["runs", "import", "legacy/r9"]),
         ("legbook run", &["run", "--", "true"]),
         ("legbook runs project", &["runs", "project", "latest"]),
         ("legbook runs readiness", &["runs", "readiness", "latest"]),

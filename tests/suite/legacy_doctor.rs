@@ -1,9 +1,10 @@
 //! Doctor over legacy directories where they are, and over what an import took of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use legbook::doctor::RunVerdict;
 use legbook::json::Value;
 use legbook::legacy;
 
@@ -11,6 +12,11 @@ use crate::doctor::{look, options};
 use crate::fakes::{text, vectors};
 use crate::legacy_trees::{Home, LegacyRun, picture, write_files};
 use crate::support::{Process, Workspace};
+
+/// A verdict as the vectors have it.
+fn said(run: &RunVerdict) -> (String, String) {
+    (run.verdict.word().to_owned(), run.says.clone())
+}
 
 /// Writes the directory of a vector below `parent`.
 fn place(vector: &Value, parent: &Path) -> PathBuf {
@@ -28,43 +34,51 @@ fn place(vector: &Value, parent: &Path) -> PathBuf {
 
 #[test]
 fn every_verdict_of_the_vectors_where_it_is_and_after_an_import() {
-    let (mut seen, mut taken, mut failures) = (0, BTreeMap::new(), Vec::new());
+    let (mut seen, mut failures) = (0, Vec::new());
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::new();
+    // A store takes one journal of a run, and here many have the same name.
+    let mut homes: Vec<(Home, BTreeMap<String, (String, String)>)> = Vec::new();
     for (number, vector) in vectors("doctor-verdicts.jsonl").iter().enumerate() {
-        let (verdict, reason) = (text(vector, "verdict"), text(vector, "reason"));
+        let expected = (text(vector, "verdict").to_owned(), text(vector, "reason").to_owned());
         let directory = place(vector, &folder.path().join(number.to_string()));
         let before = picture(&directory);
         let report = legacy::examine(&directory, options(true, None)).unwrap();
-        let said = &report.runs[0];
-        if (said.verdict.word(), said.says.as_str()) != (verdict, reason) {
-            failures.push(format!("{number} {}: {said:?}, not {verdict}: {reason}", text(vector, "what")));
+        if said(&report.runs[0]) != expected {
+            failures.push(format!(
+                "{number} {}: {:?}, not {expected:?}",
+                text(vector, "what"),
+                report.runs[0]
+            ));
         }
         assert_eq!(picture(&directory), before);
         seen += 1;
-        // A store takes one journal of a run, and here many have the same name.
-        let own;
-        let home = if home.import(&directory).is_ok() {
-            &home
-        } else {
-            own = Home::new();
-            if own.import(&directory).is_err() {
-                continue;
+        let run_id = text(vector, "run_id");
+        let free = match homes.iter().position(|(_, taken)| !taken.contains_key(run_id)) {
+            Some(free) => free,
+            None => {
+                homes.push((Home::new(), BTreeMap::new()));
+                homes.len() - 1
             }
-            &own
         };
-        let stored = look(home.store.path(), true, None).unwrap();
-        let stored = stored.runs.iter().find(|run| run.run_id == text(vector, "run_id")).unwrap();
-        if (stored.verdict.word(), stored.says.as_str()) != (verdict, reason) {
-            failures.push(format!("{number} {}, imported: {stored:?}", text(vector, "what")));
+        let (home, taken) = &mut homes[free];
+        if home.import(&directory).is_ok() {
+            taken.insert(run_id.to_owned(), expected);
         }
-        *taken.entry(reason.to_owned()).or_insert(0) += 1;
+    }
+    let mut taken_reasons = BTreeSet::new();
+    for (home, taken) in homes {
+        let report = look(home.store.path(), true, None).unwrap();
+        let stored: BTreeMap<String, (String, String)> =
+            report.runs.iter().map(|run| (run.run_id.clone(), said(run))).collect();
+        if stored != taken {
+            failures.push(format!("imported: {stored:?}, not {taken:?}"));
+        }
+        taken_reasons.extend(taken.into_values().map(|(_, reason)| reason));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert_eq!(seen, 250);
-    let reasons: Vec<&str> = taken.keys().map(String::as_str).collect();
     assert_eq!(
-        reasons,
+        taken_reasons.iter().map(String::as_str).collect::<Vec<_>>(),
         [
             "checkpoint bytes match run.json",
             "empty journal",

@@ -115,7 +115,7 @@ fn a_link_in_the_place_of_a_directory_is_not_followed() {
     let parent = hostile.directory.parent().unwrap();
     let names: Vec<PathBuf> =
         legacy::run_directories(parent).unwrap().into_iter().map(|directory| directory.path).collect();
-    assert_eq!(names, [hostile.directory.clone()]);
+    assert_eq!(names, std::slice::from_ref(&hostile.directory));
 }
 
 #[test]
@@ -207,7 +207,8 @@ fn a_name_in_a_payload_leads_nowhere() {
 
 #[test]
 fn no_other_spelling_of_a_line_is_taken() {
-    let spoils: &[(&str, fn(String) -> String)] = &[
+    type Spoil = fn(String) -> String;
+    let spoils: &[(&str, Spoil)] = &[
         ("CRLF", |journal| journal.replace('\n', "\r\n")),
         ("BOM", |journal| format!("\u{FEFF}{journal}")),
         ("space after", |journal| journal.replacen("}\n", "} \n", 1)),
@@ -230,7 +231,7 @@ fn no_other_spelling_of_a_line_is_taken() {
     ];
     for (what, spoil) in spoils {
         let hostile = Hostile::new();
-        hostile.spoil_journal(|journal| spoil(journal));
+        hostile.spoil_journal(spoil);
         let error = Home::new().refuses(&hostile.directory);
         assert!(error.contains("malformed chain: line "), "{what}: {error}");
         assert_eq!(hostile.verdict(), "fail: malformed chain", "{what}");
