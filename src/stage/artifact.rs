@@ -1,11 +1,12 @@
 //! An artifact's bytes: what comes in becomes the one form that is kept (contract run-json.md, last but one paragraph).
 //!
-//! No tables here. Memory: what was read and what is kept, both within the store's bound.
+//! No table of its own here; the bound is a setting. Memory: what was read and what is kept, both within the store's bound.
 
 use std::io::Read;
 use std::path::Path;
 
-use super::rows;
+use rusqlite::Transaction;
+
 use crate::db::Store;
 use crate::digest::Digest;
 use crate::error::{Error, JsonFault, Result, StageError};
@@ -26,7 +27,7 @@ impl Artifact {
     /// [`StageError::TooLarge`] where the input or what would be kept of it is larger than the bound; [`Error::Json`];
     /// [`Error::Io`]; the store's own.
     pub fn read(store: &Store, input: impl Read, origin: impl AsRef<Path>) -> Result<Self> {
-        let limit = store.read(rows::max_artifact_bytes)?;
+        let limit = store.read(max_artifact_bytes)?;
         Self::read_within(limit, input, origin)
     }
 
@@ -52,4 +53,10 @@ impl Artifact {
     pub fn digest(&self) -> Digest {
         self.digest
     }
+}
+
+/// The bound of an artifact, in bytes.
+pub(super) fn max_artifact_bytes(transaction: &Transaction<'_>) -> Result<u64> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/max_artifact_bytes.sql"))?;
+    Ok(statement.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
 }

@@ -1,8 +1,8 @@
 //! Dropping stages, and the whole run (contract stages.md, invalidate and done).
 
+use super::kind::Kind;
 use super::name::{PipelineName, StageName};
 use super::rows;
-use super::save::Kind;
 use crate::db::Store;
 use crate::error::Result;
 

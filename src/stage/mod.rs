@@ -14,6 +14,7 @@ mod artifact;
 mod begin;
 mod directory;
 mod invalidate;
+mod kind;
 mod name;
 mod rows;
 mod save;
@@ -23,8 +24,9 @@ pub use artifact::Artifact;
 pub use begin::{Begin, Begun, SCHEMA_VERSION, begin};
 pub use directory::{Exported, Imported, Shortfall, export, import};
 pub use invalidate::{Invalidated, done, invalidate};
+pub use kind::Kind;
 pub use name::{PipelineName, StageName};
-pub use save::{Kind, load, save};
+pub use save::{load, save};
 pub use status::{Run, Saved, status};
 
 use rusqlite::Transaction;

@@ -4,8 +4,8 @@ use chrono::NaiveDate;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::artifact::Artifact;
+use super::kind::Kind;
 use super::name::{PipelineName, StageName};
-use super::save::Kind;
 use crate::error::{Result, StageError};
 
 /// A pipeline's run as it stands in the store.
@@ -22,12 +22,6 @@ pub(super) struct SavedRow {
     pub(super) byte_size: i64,
     pub(super) sha256: String,
     pub(super) saved_at: String,
-}
-
-/// The bound of an artifact, in bytes.
-pub(super) fn max_artifact_bytes(transaction: &Transaction<'_>) -> Result<u64> {
-    let mut statement = transaction.prepare_cached(include_str!("sql/max_artifact_bytes.sql"))?;
-    Ok(statement.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
 }
 
 /// The pipeline's run, where it is in one.

@@ -1,36 +1,16 @@
 //! Saving and loading one artifact (contract stages.md, save and load).
 
 use rusqlite::Transaction;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 
 use super::artifact::Artifact;
 use super::begin::SCHEMA_VERSION;
+use super::kind::Kind;
 use super::name::{PipelineName, StageName};
 use super::rows;
 use crate::clock;
 use crate::db::Store;
 use crate::digest::Digest;
 use crate::error::{Result, StageError};
-
-/// What an artifact is saved as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A stage: saving it completes it.
-    Stage,
-    /// A marker: it completes nothing.
-    Marker,
-}
-
-/// The word in the answers of `sql/find.sql` and `sql/saved.sql`.
-impl FromSql for Kind {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        match value.as_str()? {
-            "stage" => Ok(Self::Stage),
-            "marker" => Ok(Self::Marker),
-            _ => Err(FromSqlError::InvalidType),
-        }
-    }
-}
 
 /// Keeps an artifact under a name. A stage is completed by it, behind all that are; a completed one gets another artifact
 /// and keeps its place. A pipeline that is in no run is put into one dated today in UTC; a run that is there is taken

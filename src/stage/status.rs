@@ -3,9 +3,9 @@
 use chrono::{DateTime, NaiveDate, Utc};
 
 use super::begin;
+use super::kind::Kind;
 use super::name::{PipelineName, StageName};
 use super::rows;
-use super::save::Kind;
 use crate::clock;
 use crate::db::Store;
 use crate::digest::Digest;

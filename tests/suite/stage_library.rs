@@ -269,9 +269,8 @@ fn prepare(folder: &Path) -> Store {
     store
 }
 
-/// Not a test of its own: the process that is killed.
+/// The process that is killed: no test where nothing is asked of it.
 #[test]
-#[ignore = "run by a_kill_leaves_the_run_as_before_or_as_after"]
 fn change_until_killed() {
     let (Ok(folder), Ok(step), Ok(name)) =
         (std::env::var("KILLED_FOLDER"), std::env::var("KILLED_AT"), std::env::var("KILLED_CHANGE"))
@@ -296,7 +295,7 @@ fn a_kill_leaves_the_run_as_before_or_as_after() {
             let folder = tempfile::tempdir().unwrap();
             drop(prepare(folder.path()));
             let status = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "stage_library::change_until_killed", "--include-ignored"])
+                .args(["--exact", "stage_library::change_until_killed"])
                 .env("KILLED_FOLDER", folder.path())
                 .env("KILLED_AT", step.number().to_string())
                 .env("KILLED_CHANGE", name)
@@ -374,9 +373,8 @@ fn sixteen_processes_that_save_sixteen_stages_at_once_lose_none() {
 /// The size of the artifact that is measured.
 const LARGE: usize = 64 << 20;
 
-/// Not a test of its own: a process whose only children are measured. Prints their largest resident size in KiB.
+/// A process whose only children are measured: no test where nothing is asked of it. Writes their largest resident size in KiB.
 #[test]
-#[ignore = "run by an_artifact_of_64_mib_takes_less_than_four_times_its_size"]
 fn measured_children() {
     let Ok(folder) = std::env::var("MEASURED_FOLDER") else { return };
     let folder = Path::new(&folder);
@@ -405,7 +403,7 @@ fn an_artifact_of_64_mib_takes_less_than_four_times_its_size() {
     text += "\n]";
     std::fs::write(folder.path().join("large.json"), &text).unwrap();
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "stage_library::measured_children", "--include-ignored"])
+        .args(["--exact", "stage_library::measured_children"])
         .env("MEASURED_FOLDER", folder.path())
         .env_remove("LEGBOOK_STORE")
         .env_remove("LEGBOOK_PIPELINE")

@@ -18,10 +18,10 @@ use super::{MANIFEST, file_name};
 use crate::clock;
 use crate::db::Store;
 use crate::error::{Error, Result, StageError};
-use crate::stage::artifact::Artifact;
+use crate::stage::artifact::{Artifact, max_artifact_bytes};
+use crate::stage::kind::Kind;
 use crate::stage::name::{PipelineName, StageName};
 use crate::stage::rows;
-use crate::stage::save::Kind;
 
 /// The most bytes of a manifest that are read; a longer one is no script's.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
@@ -66,7 +66,7 @@ pub fn import(store: &Store, pipeline: &PipelineName, directory: &Path) -> Resul
                 });
             }
         };
-        let limit = rows::max_artifact_bytes(transaction)?;
+        let limit = max_artifact_bytes(transaction)?;
         let now = clock::store_time(store.clock().now());
         rows::start(transaction, pipeline, manifest.run_date, manifest.schema_version, &now)?;
         let mut imported = Imported {
