@@ -21,6 +21,7 @@ CREATE TABLE rounds (
     sha256           TEXT NOT NULL,            -- of head
     stored_at        TEXT NOT NULL,
     expired_at       TEXT,                     -- when a leg found it stale; stale for good, whatever a clock says later
+    nothing_solid    INTEGER,                  -- the latest attempt at judging of which the engine said: nothing solid
     superseded_at    TEXT                      -- null: the current round
 ) STRICT;
 
@@ -31,8 +32,8 @@ CREATE TRIGGER rounds_insert BEFORE INSERT ON rounds BEGIN
         WHERE EXISTS (SELECT 1 FROM rounds WHERE bundle_id = NEW.bundle_id OR round_number = NEW.round_number);
     SELECT RAISE(ABORT, 'rounds: a store has one current round; supersede it first')
         WHERE EXISTS (SELECT 1 FROM rounds WHERE superseded_at IS NULL);
-    SELECT RAISE(ABORT, 'rounds: a new round is current and fresh')
-        WHERE NEW.superseded_at IS NOT NULL OR NEW.expired_at IS NOT NULL;
+    SELECT RAISE(ABORT, 'rounds: a new round is current, fresh and not judged')
+        WHERE NEW.superseded_at IS NOT NULL OR NEW.expired_at IS NOT NULL OR NEW.nothing_solid IS NOT NULL;
     SELECT RAISE(ABORT, 'rounds: a bundle id is 1 to 64 of A-Z a-z 0-9 . _ -')
         WHERE length(NEW.bundle_id) NOT BETWEEN 1 AND 64 OR NEW.bundle_id GLOB '*[^A-Za-z0-9._-]*'
            OR length(CAST(NEW.bundle_id AS BLOB)) <> length(NEW.bundle_id);
@@ -56,6 +57,11 @@ CREATE TRIGGER rounds_update BEFORE UPDATE ON rounds BEGIN
            OR NEW.sha256 IS NOT OLD.sha256 OR NEW.stored_at IS NOT OLD.stored_at
            OR (OLD.expired_at IS NOT NULL AND NEW.expired_at IS NOT OLD.expired_at)
            OR (OLD.superseded_at IS NOT NULL AND NEW.superseded_at IS NOT OLD.superseded_at);
+    SELECT RAISE(ABORT, 'rounds: nothing_solid is the latest attempt at judging the current round')
+        WHERE NEW.nothing_solid IS NOT OLD.nothing_solid
+          AND (OLD.superseded_at IS NOT NULL
+               OR NEW.nothing_solid IS NOT (SELECT max(attempt) FROM judgments WHERE bundle_id = OLD.bundle_id)
+               OR NEW.nothing_solid IS NULL);
 END;
 CREATE TRIGGER rounds_delete BEFORE DELETE ON rounds BEGIN
     SELECT RAISE(ABORT, 'rounds: a round is history and never deleted');
@@ -344,6 +350,8 @@ SELECT
         WHEN rounds.superseded_at IS NOT NULL THEN 'superseded'
         WHEN pending.finalized_at IS NOT NULL THEN 'finalized'
         WHEN pending.pending_number IS NOT NULL THEN 'awaiting angles'
+        WHEN rounds.nothing_solid = (SELECT max(attempt) FROM judgments
+                                     WHERE judgments.bundle_id = rounds.bundle_id) THEN 'nothing solid'
         WHEN EXISTS (SELECT 1 FROM judgments WHERE judgments.bundle_id = rounds.bundle_id) THEN 'awaiting report'
         ELSE 'awaiting judgments'
     END AS state,

@@ -1,11 +1,13 @@
 //! A file, or stdin: what a command is given to read.
 
-use std::convert::Infallible;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::path::{Path, PathBuf};
 
+use clap::builder::{TypedValueParser, ValueParserFactory};
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
 use legbook::Error;
 
 use super::exit::Failure;
@@ -21,11 +23,38 @@ pub(crate) enum Input {
     File(PathBuf),
 }
 
-impl FromStr for Input {
-    type Err = Infallible;
+/// Where clap takes an [`Input`] from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InputParser;
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(if text == "-" { Self::Stdin } else { Self::File(PathBuf::from(text)) })
+impl ValueParserFactory for Input {
+    type Parser = InputParser;
+
+    fn value_parser() -> Self::Parser {
+        InputParser
+    }
+}
+
+/// `-` is stdin. JSON itself is refused, and not printed: it may be long, or nobody's business.
+impl TypedValueParser for InputParser {
+    type Value = Input;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let text = value.to_string_lossy();
+        if text == "-" {
+            return Ok(Input::Stdin);
+        }
+        if text.trim_start().starts_with(['{', '[']) {
+            let message =
+                "JSON is not taken from the command line: give it on stdin, or name a file that holds it\n";
+            return Err(clap::Error::raw(ErrorKind::InvalidValue, message).with_cmd(command));
+        }
+        Ok(Input::File(PathBuf::from(value)))
     }
 }
 
@@ -35,6 +64,22 @@ impl Input {
         match self {
             Self::Stdin => read_all(io::stdin().lock()).map_err(Failure::Input),
             Self::File(path) => Ok(File::open(path).and_then(read_all).map_err(Error::io("read", path))?),
+        }
+    }
+
+    /// Opens it for a reader that has a bound of its own.
+    pub(crate) fn open(&self) -> Result<Box<dyn Read>, Failure> {
+        match self {
+            Self::Stdin => Ok(Box::new(io::stdin().lock())),
+            Self::File(path) => Ok(Box::new(File::open(path).map_err(Error::io("read", path))?)),
+        }
+    }
+
+    /// What an error calls it.
+    pub(crate) fn origin(&self) -> &Path {
+        match self {
+            Self::Stdin => Path::new("the standard input"),
+            Self::File(path) => path,
         }
     }
 }

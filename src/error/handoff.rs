@@ -4,6 +4,7 @@
 //! the state of the leg before it is whole.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use super::{JsonError, StoreError};
 
@@ -101,6 +102,8 @@ pub enum HandoffError {
         found: Option<String>,
         /// What the file is bound against.
         against: Record,
+        /// Whether that is a round of this store that is over, so that the file was made for another pool.
+        superseded: bool,
         /// The id that it must have.
         current: String,
     },
@@ -236,8 +239,13 @@ impl fmt::Display for HandoffFile {
 #[non_exhaustive]
 pub enum FileFault {
     /// The file, or the standard input, can't be read.
-    #[error("it cannot be read: {0}")]
-    Unreadable(std::io::ErrorKind),
+    #[error("cannot read {}: {reason}", shortened(&path.display().to_string()))]
+    Unreadable {
+        /// The file as it was named.
+        path: PathBuf,
+        /// What the operating system said.
+        reason: String,
+    },
     /// No JSON that may be read: not UTF-8, no value, a key twice.
     #[error(transparent)]
     Json(#[from] JsonError),
@@ -251,11 +259,20 @@ pub enum FileFault {
         key: &'static str,
     },
     /// There are rows, or none, and not one can be used.
-    #[error("no row of \"{key}\" can be used")]
+    #[error("no row of \"{key}\" can be used: {unknown} of {rows} name an id that is not known here")]
     NoUsableRow {
         /// The list's key.
         key: &'static str,
+        /// How many rows it has.
+        rows: usize,
+        /// How many of them name an id that is not known.
+        unknown: usize,
+        /// The ids that are known, the first of them where they are many.
+        ids: String,
     },
+    /// A pool was given where a bundle of the legacy program is imported.
+    #[error("it is a pool, and a nominations bundle is expected (kind \"discovery-nominations\")")]
+    IsPool,
     /// A member is not what the contract says.
     #[error("{place}: {rule}")]
     Member {
@@ -272,14 +289,15 @@ fn with(mock: bool) -> &'static str {
 
 /// An id as it stands in a file, short enough for a message.
 fn quoted(found: Option<&str>) -> String {
-    /// An id has 16 characters; this leaves room to see what a wrong one is.
-    const LONGEST: usize = 40;
-    match found {
-        None => "(none)".to_owned(),
-        Some(id) if id.chars().count() > LONGEST => {
-            format!("{:?}…", id.chars().take(LONGEST).collect::<String>())
-        }
-        Some(id) => format!("{id:?}"),
+    found.map_or_else(|| "(none)".to_owned(), super::quoted)
+}
+
+/// A path, short enough for a message: its end tells more than its beginning.
+fn shortened(path: &str) -> String {
+    const LONGEST: usize = 120;
+    match path.chars().count().checked_sub(LONGEST) {
+        None | Some(0) => path.to_owned(),
+        Some(left_out) => ['…'].into_iter().chain(path.chars().skip(left_out)).collect(),
     }
 }
 

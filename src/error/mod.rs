@@ -127,3 +127,13 @@ impl From<rusqlite::Error> for Error {
         Self::Store(StoreError::from(source))
     }
 }
+
+/// A word that somebody gave, in quotes and short enough for a message; control characters are escaped.
+fn quoted(word: &str) -> String {
+    /// Ids have 16 characters; this leaves room to see what a wrong one is.
+    const LONGEST: usize = 40;
+    match word.char_indices().nth(LONGEST) {
+        None => format!("{word:?}"),
+        Some((end, _)) => format!("{:?}…", word.get(..end).unwrap_or_default()),
+    }
+}

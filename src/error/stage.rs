@@ -2,19 +2,25 @@
 
 use std::path::PathBuf;
 
+use super::quoted;
+
 /// Why a stage command did nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StageError {
     /// Not a stage's name.
-    #[error("invalid stage name: {rule}")]
+    #[error("invalid stage name {}: {rule}", quoted(name))]
     Name {
+        /// What was given.
+        name: String,
         /// The rule that it breaks.
         rule: &'static str,
     },
     /// Not a pipeline's name.
-    #[error("invalid pipeline name: {rule}")]
+    #[error("invalid pipeline name {}: {rule}", quoted(name))]
     Pipeline {
+        /// What was given.
+        name: String,
         /// The rule that it breaks.
         rule: &'static str,
     },

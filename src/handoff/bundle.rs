@@ -47,9 +47,13 @@ impl Bundle {
         &self.pool.warnings
     }
 
-    /// The whole bundle, token for token.
+    /// The whole bundle, token for token. It has `warnings` also where there are none and the legacy file leaves them out.
     pub fn tokens(&self) -> Raw {
-        self.with_nominations(|nomination| nomination.row.clone())
+        let mut members = self.with_nominations(|nomination| nomination.row.clone());
+        if members.iter().all(|(key, _)| key != "warnings") {
+            members.push(("warnings".to_owned(), Raw::array([])));
+        }
+        object(&members)
     }
 
     /// The whole bundle as the legacy program writes it: all keys of its rows, ASCII, indented by two, no newline at the
@@ -58,16 +62,16 @@ impl Bundle {
     /// # Errors
     /// [`crate::error::JsonError`] where it is nested too deeply for that.
     pub fn legacy(&self) -> Result<String> {
-        Ok(indented(&self.with_nominations(legacy_row).value().to_value()?))
+        Ok(indented(&object(&self.with_nominations(legacy_row)).value().to_value()?))
     }
 
     /// The head with the nominations where the legacy file has them: behind `context`, else at the end.
-    fn with_nominations(&self, row: impl Fn(&Nomination) -> Raw) -> Raw {
+    fn with_nominations(&self, row: impl Fn(&Nomination) -> Raw) -> Vec<(String, Raw)> {
         let mut members: Vec<(String, Raw)> = members_once(self.round.bundle.value());
         let behind = members.iter().position(|(key, _)| key == "context").map_or(members.len(), |at| at + 1);
         let rows = Raw::array(self.pool.nominations.iter().map(row));
         members.insert(behind, ("nominations".to_owned(), rows));
-        Raw::object(members.iter().map(|(key, value)| (key.as_str(), value.clone())))
+        members
     }
 }
 
@@ -96,6 +100,9 @@ impl LegacyBundle {
         if value.members().is_none() {
             return Err(refused(FileFault::NotAnObject));
         }
+        if is_pool(value) {
+            return Err(refused(FileFault::IsPool));
+        }
         if !has_kind(value, KIND) {
             return Err(HandoffError::Version { record: Record::Bundle });
         }
@@ -117,7 +124,7 @@ impl LegacyBundle {
             generated_at,
             stamp,
             mock: is_true(value.get("mock")),
-            bundle: Raw::object(head.iter().map(|(key, value)| (key.as_str(), value.clone()))),
+            bundle: object(&head),
             rows,
             warnings,
         })
@@ -173,6 +180,11 @@ impl LegacyBundle {
     }
 }
 
+/// Whether this is what an engine gives to leg 1: it has the rows of a bundle, and nothing that leg 1 adds.
+fn is_pool(file: RawValue<'_>) -> bool {
+    file.get("nominations").is_some() && file.get("kind").is_none() && file.get("bundle_id").is_none()
+}
+
 /// Ids stand in plain lines of a digest, so they are words.
 fn is_id(id: &str) -> bool {
     (1..=MAX_ID).contains(&id.len())
@@ -211,6 +223,10 @@ fn members_once(object: RawValue<'_>) -> Vec<(String, Raw)> {
         }
     }
     once
+}
+
+fn object(members: &[(String, Raw)]) -> Raw {
+    Raw::object(members.iter().map(|(key, value)| (key.as_str(), value.clone())))
 }
 
 /// A row with all keys of the legacy file. One that came from such a file has them and stays as it is.

@@ -5,7 +5,7 @@
 //! the queue is another; a crash between leaves topics uncounted, and the same finalize counts them once. The pending
 //! report stays, so that corrected angles can be tried.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
@@ -101,7 +101,7 @@ impl<'a> FinalizeLeg<'a> {
     fn read_angles(&self, bytes: &[u8]) -> Result<Rows<Angle>, HandoffError> {
         let file = BoundFile::read(HandoffFile::Angles, bytes)?;
         file.require_bundle(&self.pending.bundle_id, Record::PendingReport)?;
-        let known: HashSet<&str> = self.inputs.by_id.iter().map(|(id, _)| id.as_str()).collect();
+        let known: Vec<&str> = self.inputs.by_id.iter().map(|(id, _)| id.as_str()).collect();
         file.rows("angles", &known, proposal)
     }
 

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use crate::error::{FileFault, HandoffError, HandoffFile, Record};
 use crate::json::{Raw, RawValue, Text, Value, parse_unique, raw};
 
-use super::host_text::{angle, junk, name, worthiness};
+use super::host_text::{angle, is_clamped, junk, name, worthiness};
 
 /// What the host says of one nomination. What it left out, or wrote unusably, is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +81,8 @@ impl BoundFile {
             return Ok(());
         }
         let found = self.bundle_id().map(str::to_owned);
-        Err(HandoffError::Mismatch { file: self.file, found, against, current: current.to_owned() })
+        let current = current.to_owned();
+        Err(HandoffError::Mismatch { file: self.file, found, against, superseded: false, current })
     }
 
     /// The file as tokens.
@@ -89,54 +90,120 @@ impl BoundFile {
         &self.raw
     }
 
-    /// The rows of the list `key` whose id is among `known`, each read by `read`.
+    /// The rows of the list `key` whose id is among `known`, each read by `read`, which also gives what of the row it
+    /// could not use.
     ///
     /// # Errors
     /// [`HandoffError::File`] where the list is not there or has no usable row.
     pub(super) fn rows<T>(
         &self,
         key: &'static str,
-        known: &HashSet<&str>,
-        read: impl Fn(&Value, Raw) -> T,
+        known: &[&str],
+        read: impl Fn(&Value, Raw) -> (T, Vec<&'static str>),
     ) -> Result<Rows<T>, HandoffError> {
         let refused = |fault| HandoffError::File { file: self.file, fault };
         let tokens = self.raw.value().get(key).and_then(RawValue::items);
         let (Some(Value::Array(values)), Some(tokens)) = (self.value.get(key), tokens) else {
             return Err(refused(FileFault::NoList { key }));
         };
+        let ids: HashSet<&str> = known.iter().copied().collect();
         let mut rows = Rows { by_id: HashMap::new(), warnings: Vec::new() };
+        let mut unknown = 0;
         for (index, (value, tokens)) in values.iter().zip(tokens).enumerate() {
             let place = format!("{key}[{index}]");
-            match usable_id(value, known) {
-                Err(reason) => rows.warnings.push(format!("{place} is skipped: {reason}")),
+            match usable_id(value, &ids) {
+                Err(reason) => {
+                    unknown += usize::from(reason == UNKNOWN_ID);
+                    rows.warnings.push(format!("{place} is skipped: {reason}"));
+                }
                 Ok(id) => {
-                    if rows.by_id.insert(id.to_owned(), read(value, tokens.to_raw())).is_some() {
+                    let (row, unused) = read(value, tokens.to_raw());
+                    rows.warnings.extend(unused.iter().map(|what| format!("{place} is taken, but {what}")));
+                    if rows.by_id.insert(id.to_owned(), row).is_some() {
                         rows.warnings.push(format!("{place} overrules an earlier row of {id}"));
                     }
                 }
             }
         }
-        if rows.by_id.is_empty() { Err(refused(FileFault::NoUsableRow { key })) } else { Ok(rows) }
+        if rows.by_id.is_empty() {
+            let fault = FileFault::NoUsableRow { key, rows: values.len(), unknown, ids: some_of(known) };
+            return Err(refused(fault));
+        }
+        Ok(rows)
+    }
+}
+
+/// Why a row of an id that the round does not have is skipped.
+const UNKNOWN_ID: &str = "its id is not known here";
+
+/// The ids, the first few of them where they are many.
+fn some_of(ids: &[&str]) -> String {
+    const MOST: usize = 8;
+    let first = ids.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+    match ids.len().checked_sub(MOST) {
+        None | Some(0) => first,
+        Some(more) => format!("{first} and {more} more"),
     }
 }
 
 /// Reads a row of a judgments file.
-pub(super) fn judgment(row: &Value, tokens: Raw) -> Judgment {
-    Judgment {
+pub(super) fn judgment(row: &Value, tokens: Raw) -> (Judgment, Vec<&'static str>) {
+    let judgment = Judgment {
         name: row.get("name").and_then(name),
         junk: row.get("junk").and_then(junk),
         worthiness: row.get("worthiness").and_then(worthiness),
         row: tokens,
+    };
+    let mut unused = Vec::new();
+    if has_other_keys(row, &["id", "name", "junk", "worthiness"]) {
+        unused.push("of its keys only id, name, junk and worthiness are known");
     }
+    if is_given(row, "name") && judgment.name.is_none() {
+        unused.push("its name is no text with a letter or digit, and counts as left out");
+    }
+    if is_given(row, "junk") && judgment.junk.is_none() {
+        unused.push("its junk is neither true nor false, and counts as left out");
+    }
+    if is_given(row, "worthiness") {
+        match judgment.worthiness {
+            None => unused.push("its worthiness is no number, and counts as left out"),
+            Some(_) if row.get("worthiness").is_some_and(is_clamped) => {
+                unused.push("its worthiness is not within 0 to 100, and the nearer of them is taken");
+            }
+            Some(_) => {}
+        }
+    }
+    (judgment, unused)
 }
 
 /// Reads a row of an angles file.
-pub(super) fn proposal(row: &Value, tokens: Raw) -> Angle {
-    Angle {
+pub(super) fn proposal(row: &Value, tokens: Raw) -> (Angle, Vec<&'static str>) {
+    let proposal = Angle {
         podcast: row.get("podcast").and_then(angle),
         x_article: row.get("x_article").and_then(angle),
         row: tokens,
+    };
+    let mut unused = Vec::new();
+    if has_other_keys(row, &["id", "podcast", "x_article"]) {
+        unused.push("of its keys only id, podcast and x_article are known");
     }
+    if is_given(row, "podcast") && proposal.podcast.is_none() {
+        unused.push("its podcast is no text, and counts as left out");
+    }
+    if is_given(row, "x_article") && proposal.x_article.is_none() {
+        unused.push("its x_article is no text, and counts as left out");
+    }
+    (proposal, unused)
+}
+
+/// Whether the row has a value at `key`; `null` says the same as leaving it out.
+fn is_given(row: &Value, key: &str) -> bool {
+    row.get(key).is_some_and(|value| !matches!(value, Value::Null))
+}
+
+fn has_other_keys(row: &Value, known: &[&str]) -> bool {
+    let is_known = |key: &Text| known.iter().any(|known| key.as_str() == Some(known));
+    row.as_object().is_some_and(|members| !members.keys().all(is_known))
 }
 
 /// The id of a row that can be used; else why it can't. An id that is known is one of legbook's own, so it may be named.
@@ -144,9 +211,7 @@ fn usable_id<'a>(row: &'a Value, known: &HashSet<&str>) -> Result<&'a str, &'sta
     let members = row.as_object().ok_or("it is no object")?;
     match members.get("id".as_bytes()) {
         None => Err("it has no id"),
-        Some(Value::String(id)) => {
-            Text::as_str(id).filter(|id| known.contains(id)).ok_or("its id is not known here")
-        }
+        Some(Value::String(id)) => Text::as_str(id).filter(|id| known.contains(id)).ok_or(UNKNOWN_ID),
         Some(_) => Err("its id is no string"),
     }
 }

@@ -42,14 +42,24 @@ pub fn junk(raw: &Value) -> Option<bool> {
 /// The worthiness, 0 to 100: a number or a string that Python's `float` reads, rounded half to even and clamped. A
 /// number beyond the range of doubles is absent, as is NaN.
 pub fn worthiness(raw: &Value) -> Option<u8> {
-    let number = match raw {
+    // After the clamp the cast is exact.
+    rounded(raw).map(|number| number.clamp(0.0, 100.0) as u8)
+}
+
+/// Whether [`worthiness`] gives another number than the one that `raw` rounds to.
+pub fn is_clamped(raw: &Value) -> bool {
+    rounded(raw).is_some_and(|number| !(0.0..=100.0).contains(&number))
+}
+
+/// The number that `raw` is, rounded half to even; finite.
+fn rounded(raw: &Value) -> Option<f64> {
+    let number: f64 = match raw {
         Value::Integer(integer) => integer.as_str().parse().ok()?,
         Value::Double(number) => *number,
         Value::String(text) => python_float(text.as_str()?)?,
         _ => return None,
     };
-    // After the clamp the cast is exact.
-    number.is_finite().then(|| number.round_ties_even().clamp(0.0, 100.0) as u8)
+    number.is_finite().then(|| number.round_ties_even())
 }
 
 /// Text within `cap` code points is untouched; else the first `cap`, back to their last space where there is one, with

@@ -5,7 +5,7 @@
 //! is still current and inserts one row a judgment. A trigger ends the pending report of earlier judgments with them. A
 //! crash before the commit leaves the earlier judgments.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
@@ -73,8 +73,8 @@ impl<'a> JudgeLeg<'a> {
     /// came between; [`HandoffError::NotStored`]. Nothing is stored then.
     pub fn finish(&self, bytes: &[u8]) -> Result<Judged> {
         let file = BoundFile::read(HandoffFile::Judgments, bytes)?;
-        file.require_bundle(&self.round.bundle_id, Record::Bundle)?;
-        let known: HashSet<&str> =
+        self.require_bundle(&file)?;
+        let known: Vec<&str> =
             self.pool.nominations.iter().map(|nomination| nomination.id.as_str()).collect();
         let rows = file.rows("judgments", &known, judgment)?;
         let now = self.store.clock().now();
@@ -88,6 +88,19 @@ impl<'a> JudgeLeg<'a> {
             warnings,
             source_status: self.round.head.source_status.clone(),
         })
+    }
+
+    /// Checks that the file names this round; one that was made for an earlier round is told so.
+    fn require_bundle(&self, file: &BoundFile) -> Result<()> {
+        let mut refusal = match file.require_bundle(&self.round.bundle_id, Record::Bundle) {
+            Ok(()) => return Ok(()),
+            Err(refusal) => refusal,
+        };
+        if let HandoffError::Mismatch { found: Some(found), superseded, .. } = &mut refusal {
+            *superseded =
+                self.store.read(|transaction| round::is_current(transaction, found))? == Some(false);
+        }
+        Err(refusal.into())
     }
 
     fn answer(&self, judgments: &HashMap<String, Judgment>, warnings: &[String]) -> Raw {

@@ -112,7 +112,8 @@ impl<'a> ReportLeg<'a> {
         Ok(self.reported(Some(Pending { run_ref, expires_at: expires_at(now), angle_inputs, host_inputs })))
     }
 
-    /// Says that nothing of round `bundle_id` was solid: any pending report is superseded and none stored.
+    /// Says that nothing of round `bundle_id` was solid: any pending report is superseded and none stored. The round
+    /// awaits nothing then; a new `judge` or `report` takes it back.
     ///
     /// # Errors
     /// [`HandoffError::Superseded`], [`HandoffError::NotCurrent`] for another round than the current one;
@@ -127,7 +128,8 @@ impl<'a> ReportLeg<'a> {
         self.store
             .write(|transaction| {
                 self.require_judged(transaction)?;
-                pending::supersede(transaction, now)
+                pending::supersede(transaction, now)?;
+                round::say_nothing_solid(transaction, bundle_id)
             })
             .map_err(not_stored(Record::PendingReport))?;
         Ok(self.reported(None))

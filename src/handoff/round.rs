@@ -102,6 +102,18 @@ pub(super) fn expire(transaction: &Transaction<'_>, bundle_id: &str, now: DateTi
     Ok(())
 }
 
+/// Keeps that of the latest judgments of round `bundle_id` nothing was solid.
+pub(super) fn say_nothing_solid(transaction: &Transaction<'_>, bundle_id: &str) -> Result<()> {
+    transaction.execute(include_str!("sql/say_nothing_solid.sql"), [bundle_id])?;
+    Ok(())
+}
+
+/// Whether of the latest judgments of round `bundle_id` nothing was solid.
+pub(super) fn is_nothing_solid(transaction: &Transaction<'_>, bundle_id: &str) -> Result<bool> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/is_nothing_solid.sql"))?;
+    Ok(statement.query_row([bundle_id], |row| row.get(0))?)
+}
+
 /// What [`insert`] stores.
 pub(super) struct NewRound<'a> {
     pub(super) bundle_id: &'a str,

@@ -26,6 +26,8 @@ pub enum Awaits {
     Angles,
     /// Nothing; corrected angles can be tried while the pending report is fresh.
     Nothing,
+    /// Nothing: nothing of the round was solid. The next sweep begins a new one.
+    NextSweep,
 }
 
 /// The current round.
@@ -73,6 +75,7 @@ pub fn status(store: &Store) -> Result<Option<Status>> {
         let awaits = match &pending {
             Some(pending) if pending.is_fresh(now) && pending.finalized => Awaits::Nothing,
             Some(pending) if pending.is_fresh(now) => Awaits::Angles,
+            None if round::is_nothing_solid(transaction, &round.bundle_id)? => Awaits::NextSweep,
             None if is_judged(transaction, &round.bundle_id)? => Awaits::Report,
             _ if bundle_is_fresh => Awaits::Judgments,
             _ => Awaits::Sweep,

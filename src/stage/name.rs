@@ -38,7 +38,7 @@ impl StageName {
             None
         };
         match rule {
-            Some(rule) => Err(StageError::Name { rule }),
+            Some(rule) => Err(StageError::Name { name: text.to_owned(), rule }),
             None => Ok(Self(text.to_owned())),
         }
     }
@@ -77,7 +77,7 @@ impl PipelineName {
             None
         };
         match rule {
-            Some(rule) => Err(StageError::Pipeline { rule }),
+            Some(rule) => Err(StageError::Pipeline { name: text.to_owned(), rule }),
             None => Ok(Self(text.to_owned())),
         }
     }

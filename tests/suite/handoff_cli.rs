@@ -10,11 +10,11 @@ use serde_json::json;
 use crate::support::{Answer, LEGBOOK, Workspace};
 
 /// A workspace, with what a round needs.
-struct Round {
-    workspace: Workspace,
+pub(crate) struct Round {
+    pub(crate) workspace: Workspace,
 }
 
-const POOL: &str = r#"{"domain": null, "tier": "deep", "from_date": "2026-11-01", "to_date": "2026-11-30",
+pub(crate) const POOL: &str = r#"{"domain": null, "tier": "deep", "from_date": "2026-11-01", "to_date": "2026-11-30",
     "context": {"enrichment_source_boundary": null, "requested_sources": ["reddit"], "lookback_days": 30},
     "source_status": {"reddit": {"state": "ok"}, "x": {"state": "skipped-unconfigured"}},
     "warnings": ["old news"],
@@ -25,72 +25,72 @@ const POOL: &str = r#"{"domain": null, "tier": "deep", "from_date": "2026-11-01"
          "nomination": {"name": "esp", "items": [{"title": "1,600 of them", "source": "reddit"}]}}]}"#;
 
 impl Round {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { workspace: Workspace::new() }
     }
 
-    fn run(&self, arguments: &str) -> Answer {
+    pub(crate) fn run(&self, arguments: &str) -> Answer {
         self.reading(arguments, "")
     }
 
     /// Runs `legbook handoff` with `arguments`, split at spaces, and `input` on stdin.
-    fn reading(&self, arguments: &str, input: &str) -> Answer {
+    pub(crate) fn reading(&self, arguments: &str, input: &str) -> Answer {
         let arguments = ["handoff"].into_iter().chain(arguments.split_whitespace());
         self.workspace.legbook_reading(arguments, input)
     }
 
     /// Leg 1; gives the bundle's id.
-    fn nominate(&self, options: &str) -> String {
+    pub(crate) fn nominate(&self, options: &str) -> String {
         let answer = self.reading(&format!("nominate --json {options}"), POOL).json();
         answer["bundle_id"].as_str().unwrap().to_owned()
     }
 
     /// Legs 1 and 2a.
-    fn judged(&self, options: &str) -> String {
+    pub(crate) fn judged(&self, options: &str) -> String {
         let bundle_id = self.nominate(options);
         self.reading(&format!("judge - {options}"), &judgments(&bundle_id)).expect(0);
         bundle_id
     }
 
     /// Legs 1 and 2.
-    fn reported(&self, options: &str) -> String {
+    pub(crate) fn reported(&self, options: &str) -> String {
         let bundle_id = self.judged(options);
         self.reading(&format!("report - {options}"), &report(&bundle_id)).expect(0);
         bundle_id
     }
 
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.workspace.path().join(name);
         fs::write(&path, content).unwrap();
         path
     }
 
     /// All that the store holds, as the shell dumps it.
-    fn dump(&self) -> String {
+    pub(crate) fn dump(&self) -> String {
         self.sql(".dump")
     }
 
-    fn sql(&self, sql: &str) -> String {
+    pub(crate) fn sql(&self, sql: &str) -> String {
         let output = Command::new("sqlite3").arg(self.workspace.store()).arg(sql).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 }
 
-fn judgments(bundle_id: &str) -> String {
+pub(crate) fn judgments(bundle_id: &str) -> String {
     format!(
         r#"{{"bundle_id": "{bundle_id}", "judgments": [{{"id": "n1", "name": "Gemma 4 chat", "worthiness": 85}}]}}"#
     )
 }
 
-fn report(bundle_id: &str) -> String {
+pub(crate) fn report(bundle_id: &str) -> String {
     format!(
         r#"{{"bundle_id": "{bundle_id}", "run_ref": "run-a", "report": {{"topics": [{{"id": "n1", "name": "Gemma 4 chat"}}]}},
             "angle_inputs": {{"n1": {{"name": "Gemma 4 chat"}}}}}}"#
     )
 }
 
-fn angles(bundle_id: &str) -> String {
+pub(crate) fn angles(bundle_id: &str) -> String {
     format!(r#"{{"bundle_id": "{bundle_id}", "angles": [{{"id": "n1", "podcast": "Why it talks"}}]}}"#)
 }
 
@@ -98,7 +98,7 @@ fn degraded(pool: &str) -> String {
     pool.replace("skipped-unconfigured", "rate-limited")
 }
 
-fn without_nominations(pool: &str) -> String {
+pub(crate) fn without_nominations(pool: &str) -> String {
     let start = pool.find("\"nominations\"").unwrap();
     format!("{}\"nominations\": []}}", &pool[..start])
 }
@@ -211,14 +211,24 @@ fn each_refusal_says_why_and_changes_nothing() {
             "leave --domain out",
         ),
         ("nominate --mock", POOL, "a --mock leg needs --save-dir", "give --save-dir DIR"),
-        ("judge missing.json", "", "the judgments file is refused: it cannot be read", "check its path"),
+        (
+            "judge missing.json",
+            "",
+            "the judgments file is refused: cannot read missing.json: No such file",
+            "check its path",
+        ),
         (&format!("judge {}", not_utf8.display()), "", "the text is not UTF-8", "UTF-8"),
         ("judge -", "", "the judgments file is refused: invalid JSON", "each key once"),
         ("judge -", &twice, "an object has the same key twice", "each key once"),
         ("judge -", "[]", "it holds no JSON object", "run this same command again"),
         ("judge -", "{}", "is bound to bundle_id (none) but the current nominations bundle is", &bundle_id),
         ("judge -", &good.replace("judgments", "rows"), "it has no list \"judgments\"", "mend that place"),
-        ("judge -", &good.replace("n1", "n7"), "no row of \"judgments\" can be used", "\"id\" of this round"),
+        (
+            "judge -",
+            &good.replace("n1", "n7"),
+            "no row of \"judgments\" can be used: 1 of 1 name an id",
+            "\"id\" of this round (n1, n2)",
+        ),
         ("judge - --mock", &good, "a --mock leg needs --save-dir", "give --save-dir DIR"),
         ("report -", "{}", "is bound to bundle_id (none) but the current nominations bundle is", &bundle_id),
         ("report -", &good, "the report file is refused: the top: has a key", "mend it in the engine"),
@@ -238,12 +248,18 @@ fn each_refusal_says_why_and_changes_nothing() {
         (
             "finalize --angles -",
             &angles.replace("n1", "n2"),
-            "no row of \"angles\" can be used",
+            "no row of \"angles\" can be used: 1 of 1 name an id",
             "without --angles",
         ),
-        ("finalize --angles missing.json", "", "it cannot be read", "check its path"),
+        ("finalize --angles missing.json", "", "cannot read missing.json: No such file", "check its path"),
         ("show 0000", "", "the store has no nominations bundle of this id", "legbook handoff status"),
         ("queue cover nothing", "", "the queue has no topic of this name", "legbook handoff queue"),
+        (
+            "import -",
+            POOL,
+            "it is a pool, and a nominations bundle is expected",
+            "legbook handoff nominate < FILE",
+        ),
         ("import -", "{}", "of the wrong kind or schema version", "legbook handoff nominate"),
     ];
     let before = round.dump();
@@ -304,7 +320,7 @@ fn what_is_missing_is_named_with_the_legs_to_run() {
         );
     }
     let refused = round.run("finalize");
-    assert!(refused.refused(2, "there is no current pending report").contains("legbook handoff judge"));
+    assert!(refused.refused(2, "there is no current pending report").contains("legbook handoff nominate"));
     round.run("show x").refused(2, "there is no store at ");
     assert_eq!(round.run("queue --json").expect(0), "{\"topics\": []}\n");
     assert!(!round.workspace.store().exists(), "looking makes nothing");

@@ -26,6 +26,7 @@ mod event;
 mod fakes;
 mod handoff_cli;
 mod handoff_example;
+mod handoff_guidance;
 mod handoff_legs;
 mod handoff_text;
 mod json;

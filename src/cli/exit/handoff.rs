@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use legbook::error::{FileFault, HandoffError, HandoffFile, Record};
+use legbook::handoff::Awaits;
 
 /// How the legs of a round are typed, where the call that failed was one of them.
 #[derive(Debug, Clone)]
@@ -17,6 +18,8 @@ pub(crate) struct LegCall {
     pub(crate) mock: bool,
     /// The store's file.
     pub(crate) store: PathBuf,
+    /// What the current round awaits, where the remedy depends on it and there is one.
+    pub(crate) awaits: Option<Awaits>,
 }
 
 impl LegCall {
@@ -38,6 +41,16 @@ impl LegCall {
         command
     }
 
+    /// The command that a round needs next.
+    pub(crate) fn next(&self, awaits: Awaits) -> String {
+        match awaits {
+            Awaits::Sweep | Awaits::NextSweep => self.nominate(),
+            Awaits::Judgments => self.command("judge") + " FILE",
+            Awaits::Report => self.command("report") + " FILE",
+            Awaits::Angles | Awaits::Nothing => self.command("finalize") + " --angles FILE",
+        }
+    }
+
     fn nominate(&self) -> String {
         self.command("nominate")
     }
@@ -47,16 +60,18 @@ impl LegCall {
 pub(super) fn remedy(error: &HandoffError, call: &LegCall) -> String {
     let store = call.store.display();
     match error {
-        HandoffError::Missing { record: Record::Bundle } => format!(
-            "{store} was asked and no other; if the round is elsewhere give its --save-dir, else begin one with a new sweep: {}",
-            call.nominate()
-        ),
-        HandoffError::Missing { .. } => format!(
-            "{store} was asked and no other; run {} and {} again, or begin with {} if the bundle is stale too",
-            call.command("judge"),
-            call.command("report"),
-            call.nominate()
-        ),
+        HandoffError::Missing { .. } => match call.awaits {
+            None => format!(
+                "{store} was asked and no other; if the round is elsewhere give its --save-dir, else begin one with a new sweep: {}",
+                call.nominate()
+            ),
+            Some(Awaits::NextSweep) => {
+                format!("nothing of the round was solid; when the next sweep is due: {}", call.nominate())
+            }
+            Some(awaits) => {
+                format!("{store} was asked and no other; what its round needs next: {}", call.next(awaits))
+            }
+        },
         HandoffError::FromTheFuture { record: Record::Bundle, .. } => {
             format!("set this machine's clock right, or begin again with a new sweep: {}", call.nominate())
         }
@@ -91,10 +106,19 @@ pub(super) fn remedy(error: &HandoffError, call: &LegCall) -> String {
                 call.nominate()
             )
         }
-        HandoffError::File { file, fault } => file_remedy(*file, fault),
-        HandoffError::Mismatch { file, current, .. } => format!(
-            "nothing was changed; correct the bundle_id field in your {file} file to \"{current}\" and run this same command again"
-        ),
+        HandoffError::File { file, fault } => file_remedy(*file, fault, call),
+        HandoffError::Mismatch { file, found, superseded, current, .. } => {
+            let correct = format!(
+                "correct the bundle_id field in your {file} file to \"{current}\" and run this same command again"
+            );
+            match found.as_ref().filter(|_| *superseded) {
+                Some(found) => format!(
+                    "nothing was changed; {correct}; but round {found} was superseded, and its ids n1, n2 mean other topics now: first judge by {} {current}",
+                    call.command("show")
+                ),
+                None => format!("nothing was changed; {correct}"),
+            }
+        }
         HandoffError::NotCurrent { current, .. } => {
             format!("nothing was changed; run this same command again with --nothing-solid {current}")
         }
@@ -125,12 +149,15 @@ pub(super) fn remedy(error: &HandoffError, call: &LegCall) -> String {
     }
 }
 
-fn file_remedy(file: HandoffFile, fault: &FileFault) -> String {
+fn file_remedy(file: HandoffFile, fault: &FileFault, call: &LegCall) -> String {
     let mend = match fault {
-        FileFault::Unreadable(_) => "check its path".to_owned(),
+        FileFault::Unreadable { .. } => "check its path".to_owned(),
         FileFault::Json(_) => "make it one JSON object in UTF-8 with each key once".to_owned(),
-        FileFault::NoUsableRow { key } => {
-            format!("give each row of \"{key}\" an \"id\" of this round")
+        FileFault::NoUsableRow { key, ids, .. } => {
+            format!("give each row of \"{key}\" an \"id\" of this round ({ids})")
+        }
+        FileFault::IsPool => {
+            return format!("nothing was changed; store a pool with {} < FILE", call.nominate());
         }
         FileFault::Member { rule, .. } if rule.contains("--nothing-solid") => {
             return "nothing was changed; give the angle inputs, or run report --nothing-solid BUNDLE_ID"

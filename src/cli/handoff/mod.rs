@@ -16,6 +16,7 @@ use legbook::Error;
 use legbook::db::{Store, StoreOptions};
 use legbook::error::{FileFault, HandoffError, HandoffFile, Record, StoreError};
 use legbook::handoff::coverage::{degraded, is_strict};
+use legbook::handoff::status;
 use legbook::json::Raw;
 
 use super::context::Context;
@@ -68,7 +69,7 @@ struct LegArguments {
     /// This round is made from fixtures; needs --save-dir, must be the same on every leg, never writes the queue
     #[arg(long)]
     mock: bool,
-    /// Exit 3 where a source of the sweep did not answer in full [env: LEGBOOK_STRICT_EXIT=1]
+    /// Exit 3 where a source of the sweep did not answer in full [env: LEGBOOK_STRICT_EXIT]
     #[arg(long)]
     strict: bool,
 }
@@ -135,9 +136,21 @@ impl Place<'_> {
     /// Runs a leg; a failure of it is told with the remedy for this place.
     fn leg(&self, mock: bool, work: impl FnOnce() -> Result<Exit, Failure>) -> Result<Exit, Failure> {
         work().map_err(|failure| match failure {
-            Failure::Library(source) => Failure::Leg { source, call: Box::new(self.call(mock)) },
+            Failure::Library(source) => {
+                let call = if came_too_early(&source) { self.call_of_round(mock) } else { self.call(mock) };
+                Failure::Leg { source, call: Box::new(call) }
+            }
             other => other,
         })
+    }
+
+    /// As [`Place::call`], with what the current round awaits, where that can be told.
+    fn call_of_round(&self, mock: bool) -> LegCall {
+        let status = self.open_if_there().ok().flatten().and_then(|store| status(&store).ok().flatten());
+        match status {
+            Some(status) => LegCall { awaits: Some(status.awaits), ..self.call(status.mock) },
+            None => self.call(mock),
+        }
     }
 
     /// How a leg of this round is typed.
@@ -146,6 +159,7 @@ impl Place<'_> {
             program: self.context.program().to_owned(),
             save_dir: self.save_dir.clone(),
             mock,
+            awaits: None,
             store: self.path().unwrap_or_default(),
         }
     }
@@ -177,13 +191,19 @@ impl Place<'_> {
     }
 }
 
+/// Whether leg 3 was called and there is nothing to finalize: the round's state tells which leg comes first.
+fn came_too_early(error: &Error) -> bool {
+    matches!(error, Error::Handoff(HandoffError::Missing { record: Record::PendingReport }))
+}
+
 /// Reads a file of the protocol. One that can't be read is refused like one that can't be used.
 fn read(input: &Input, file: HandoffFile) -> Result<Vec<u8>, Failure> {
     input.read().map_err(|failure| {
-        let kind = match failure {
-            Failure::Library(Error::Io { source, .. }) | Failure::Input(source) => source.kind(),
+        let (path, source) = match failure {
+            Failure::Library(Error::Io { path, source, .. }) => (path, source),
+            Failure::Input(source) => (PathBuf::from("the standard input"), source),
             other => return other,
         };
-        HandoffError::File { file, fault: FileFault::Unreadable(kind) }.into()
+        HandoffError::File { file, fault: FileFault::Unreadable { path, reason: source.to_string() } }.into()
     })
 }

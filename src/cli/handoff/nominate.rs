@@ -11,7 +11,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::input::Input;
 use crate::cli::render::object;
 
-/// Leg 1: store a sweep's pool, read from stdin, as the current round
+/// Leg 1: store a sweep's pool, a JSON object from a file or stdin, as the current round
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Prints what the host reads, then the shape of the judgments file. The earlier round is superseded.
@@ -19,6 +19,9 @@ Prints what the host reads, then the shape of the judgments file. The earlier ro
 Example:
   sweep | legbook handoff nominate --domain 'ai agents'")]
 pub(super) struct Arguments {
+    /// The pool's file, or - for stdin
+    #[arg(value_name = "FILE", default_value = "-")]
+    input: Input,
     /// The domain of the sweep, where the pool names none
     #[arg(long, value_name = "D")]
     domain: Option<String>,
@@ -30,7 +33,7 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
     let mock = arguments.leg.mock;
     place.leg(mock, || {
         place.check_mock(mock)?;
-        let bytes = read(&Input::Stdin, HandoffFile::Pool)?;
+        let bytes = read(&arguments.input, HandoffFile::Pool)?;
         let pool = Pool::read(&bytes, arguments.domain.as_deref())?;
         match store(place, &pool, mock)? {
             Some(nominated) => print(place, &nominated, mock)?,
@@ -61,12 +64,16 @@ fn print(place: &Place<'_>, nominated: &Nominated, mock: bool) -> Result<(), Fai
         ("expires_at", snapshot_time(*expires_at).into()),
         ("host_digest", host_digest.as_str().into()),
     ]);
+    let instructions = format!(
+        "Write your judgments to a file of this shape (worthiness 0 to 100; what you leave out stays as the engine has it), then: {} FILE\n",
+        place.call(mock).command("judge")
+    );
+    let instructions = if place.context.render.quiet() { "" } else { &instructions };
     let text = format!(
         "{host_digest}\n\
-         Write your judgments to a file of this shape (worthiness 0 to 100; what you leave out stays as the engine has it), then: {} FILE\n\
+         {instructions}\
          {{\"bundle_id\": \"{bundle_id}\", \"judgments\": [\
-         {{\"id\": \"n1\", \"name\": \"A better name\", \"junk\": false, \"worthiness\": 50}}]}}",
-        place.call(mock).command("judge")
+         {{\"id\": \"n1\", \"name\": \"A better name\", \"junk\": false, \"worthiness\": 50}}]}}"
     );
     place.context.render.answer(&answer, &text)
 }

@@ -49,13 +49,14 @@ fn list(place: &Place<'_>) -> Result<(), Failure> {
             topic.domain.clone(),
         ]
     });
-    let text = if topics.is_empty() {
-        String::new()
-    } else {
-        table(place.context.render, &["TOPIC", "STATE", "COUNT", "LAST SURFACED", "DOMAIN"], rows)
-    };
+    let render = place.context.render;
+    if topics.is_empty() && !render.json() {
+        render.note("no topics: no finalized report has surfaced one");
+        return Ok(());
+    }
+    let text = table(render, &["TOPIC", "STATE", "COUNT", "LAST SURFACED", "DOMAIN"], rows);
     let answer = object([("topics", Value::Array(topics.iter().map(as_object).collect()))]);
-    place.context.render.answer(&answer, &text)
+    render.answer(&answer, &text)
 }
 
 fn as_object(topic: &Topic) -> Value {

@@ -3,7 +3,7 @@
 use clap::Args;
 use legbook::clock::snapshot_time;
 use legbook::error::{HandoffFile, Record};
-use legbook::handoff::{ReportLeg, Reported};
+use legbook::handoff::{Awaits, Pending, ReportLeg, Reported};
 use legbook::json::{Raw, Value};
 
 use super::{LegArguments, Place, read};
@@ -66,22 +66,36 @@ fn print(place: &Place<'_>, reported: &Reported, mock: bool) -> Result<(), Failu
         ]);
         return place.print(&answer);
     }
+    let quiet = place.context.render.quiet();
     let said = match pending {
-        None => format!("Nothing solid: round {bundle_id} has no pending report.\n"),
+        None if quiet => String::new(),
+        None => format!(
+            "Nothing solid: round {bundle_id} has no pending report and awaits nothing. When the next sweep is due: {}\n",
+            place.call(mock).next(Awaits::NextSweep)
+        ),
+        Some(pending) if quiet => format!("{}\n{}\n", pending.host_inputs, shape(bundle_id, pending)),
         Some(pending) => format!(
             "The pending report of round {bundle_id} is stored as {}, until {}.\n\
              Angle inputs:\n{}\n\
              Write your angles to a file of this shape (either hook may be left out), then: {} --angles FILE\n\
-             {{\"bundle_id\": \"{bundle_id}\", \"angles\": [\
-             {{\"id\": \"{first_id}\", \"podcast\": \"A hook\", \"x_article\": \"A hook\"}}]}}\n",
+             {}\n",
             pending.run_ref,
             snapshot_time(pending.expires_at),
             pending.host_inputs,
             place.call(mock).command("finalize"),
-            first_id = first_id(&pending.angle_inputs)
+            shape(bundle_id, pending)
         ),
     };
     place.context.render.raw(said.as_bytes())
+}
+
+/// An angles file for this round.
+fn shape(bundle_id: &str, pending: &Pending) -> String {
+    format!(
+        "{{\"bundle_id\": \"{bundle_id}\", \"angles\": [\
+         {{\"id\": \"{}\", \"podcast\": \"A hook\", \"x_article\": \"A hook\"}}]}}",
+        first_id(&pending.angle_inputs)
+    )
 }
 
 /// The first id that awaits angles; an id is one of legbook's own.

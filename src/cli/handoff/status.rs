@@ -20,7 +20,7 @@ pub(super) fn run(place: &Place<'_>) -> Result<Exit, Failure> {
 
 fn print(place: &Place<'_>, status: &Status) -> Result<(), Failure> {
     let Status { bundle_id, mock, age_seconds, expires_at, awaits, run_ref, report_expires_at } = status;
-    let next = next(place, *mock, *awaits);
+    let next = place.call(*mock).next(*awaits);
     let answer = object([
         ("bundle_id", bundle_id.as_str().into()),
         ("mock", (*mock).into()),
@@ -44,7 +44,7 @@ fn print(place: &Place<'_>, status: &Status) -> Result<(), Failure> {
 }
 
 fn print_none(place: &Place<'_>) -> Result<(), Failure> {
-    let next = next(place, false, Awaits::Sweep);
+    let next = place.call(false).next(Awaits::Sweep);
     let answer = object([
         ("bundle_id", Value::Null),
         ("mock", Value::Null),
@@ -64,7 +64,7 @@ fn word(awaits: Awaits) -> &'static str {
         Awaits::Judgments => "judgments",
         Awaits::Report => "report",
         Awaits::Angles => "angles",
-        Awaits::Nothing => "nothing",
+        Awaits::Nothing | Awaits::NextSweep => "nothing",
     }
 }
 
@@ -75,15 +75,6 @@ fn meaning(awaits: Awaits) -> &'static str {
         Awaits::Report => "the engine's report",
         Awaits::Angles => "the host's angles, or a finalize without",
         Awaits::Nothing => "nothing: it is finalized; corrected angles can be tried",
-    }
-}
-
-fn next(place: &Place<'_>, mock: bool, awaits: Awaits) -> String {
-    let call = place.call(mock);
-    match awaits {
-        Awaits::Sweep => call.command("nominate"),
-        Awaits::Judgments => call.command("judge") + " FILE",
-        Awaits::Report => call.command("report") + " FILE",
-        Awaits::Angles | Awaits::Nothing => call.command("finalize") + " --angles FILE",
+        Awaits::NextSweep => "nothing: nothing of it was solid; a new round when the next sweep is due",
     }
 }

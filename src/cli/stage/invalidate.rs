@@ -7,9 +7,10 @@ use super::{answer, list, stage_names};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 
-/// Drop stages and markers, and every stage completed after the earliest of them
+/// Drop stages, every stage completed after the earliest of them, and the markers that are named
 #[derive(Debug, Args)]
 #[command(after_help = "\
+A marker goes only where it is named: it has no place in the order, so none goes with a stage, and no stage with it.
 Prints {\"invalidated\": [\"verify\"], \"absent\": []}; absent are names under which nothing was saved.
 
 Example:
@@ -25,7 +26,7 @@ pub(super) fn run(
     pipeline: &PipelineName,
     arguments: &Arguments,
 ) -> Result<Exit, Failure> {
-    let names = stage_names(&arguments.stages)?;
+    let names = stage_names(arguments.stages.iter().map(String::as_str))?;
     let Invalidated { invalidated, absent } = match context.open_if_there()? {
         Some(store) => stage::invalidate(&store, pipeline, &names)?,
         None => Invalidated::all_absent(&names),

@@ -38,7 +38,7 @@ Example:
   legbook stage done")]
 pub(crate) struct Arguments {
     /// The pipeline; each has a run of its own
-    #[arg(long, global = true, value_name = "NAME", env = "LEGBOOK_PIPELINE")]
+    #[arg(long, global = true, value_name = "NAME", env = "LEGBOOK_PIPELINE", hide_env_values = true)]
     pipeline: Option<String>,
     /// Use the store DIR/legbook.db, made with the directory where it is not there
     #[arg(long, global = true, value_name = "DIR", env = "LEGBOOK_STATE_DIR", hide_env_values = true, value_parser = values::path())]
@@ -98,8 +98,8 @@ pub(crate) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
 }
 
 /// Reads stage names; all of them are checked before anything is done.
-fn stage_names(names: &[String]) -> Result<Vec<StageName>, Failure> {
-    names.iter().map(|name| stage_name(name)).collect()
+fn stage_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<StageName>, Failure> {
+    names.map(stage_name).collect()
 }
 
 fn stage_name(name: &str) -> Result<StageName, Failure> {

@@ -28,7 +28,7 @@ pub(super) fn run(
     pipeline: &PipelineName,
     arguments: &Arguments,
 ) -> Result<Exit, Failure> {
-    let plan = stage_names(&arguments.plan)?;
+    let plan = stage_names(arguments.plan.iter().map(|stage| stage.trim()))?;
     let run = match context.open_if_there()? {
         Some(store) => stage::status(&store, pipeline)?,
         None => None,

@@ -125,13 +125,16 @@ fn judgments_are_read_leniently_by_row() {
             "judgments[1] is skipped: it has no id",
             "judgments[2] is skipped: its id is no string",
             "judgments[3] is skipped: its id is not known here",
+            "judgments[5] is taken, but of its keys only id, name, junk and worthiness are known",
+            "judgments[5] is taken, but its junk is neither true nor false, and counts as left out",
+            "judgments[5] is taken, but its worthiness is no number, and counts as left out",
             "judgments[5] overrules an earlier row of n2",
         ]
     );
     let answer = members(judged.answer.as_str());
     assert_eq!(texts(answer.get("nominations").unwrap(), "name"), ["Topic 1", "Last"]);
     let Some(Value::Array(warnings)) = answer.get("warnings") else { panic!() };
-    assert_eq!(warnings.len(), 6);
+    assert_eq!(warnings.len(), 9);
 }
 
 #[test]

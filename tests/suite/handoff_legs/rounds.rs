@@ -90,7 +90,7 @@ fn nothing_solid_ends_a_pending_report_and_stores_none() {
     assert!(matches!(error, HandoffError::NotCurrent { .. }), "{error}");
     assert!(leg.nothing_solid(&bundle_id).unwrap().pending.is_none());
     assert!(matches!(refused(bench.finalize(None)), HandoffError::Missing { .. }));
-    assert_eq!(status(&bench.store).unwrap().unwrap().awaits, Awaits::Report);
+    assert_eq!(status(&bench.store).unwrap().unwrap().awaits, Awaits::NextSweep);
 }
 
 #[test]

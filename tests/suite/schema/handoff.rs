@@ -101,11 +101,11 @@ fn rounds(add: &mut Add<'_>) {
     }
     let rule = "rounds: a store has one current round; supersede it first";
     add("rounds_insert", rule, &round("'x'"));
-    let rule = "rounds: a new round is current and fresh";
-    for column in ["superseded_at", "expired_at"] {
+    let rule = "rounds: a new round is current, fresh and not judged";
+    for (column, value) in [("superseded_at", "'now'"), ("expired_at", "'now'"), ("nothing_solid", "1")] {
         let sql = round("'x'")
             .replace("(bundle_id", &format!("({column}, bundle_id"))
-            .replace("('x'", "('now', 'x'");
+            .replace("('x'", &format!("({value}, 'x'"));
         add("rounds_insert", rule, &format!("{END}; {sql}"));
     }
     for id in NOT_IDS {
@@ -140,6 +140,12 @@ fn rounds(add: &mut Add<'_>) {
         );
         let expired = "UPDATE rounds SET expired_at = 'now'";
         add("rounds_update", rule, &format!("{expired}; UPDATE rounds SET expired_at = {change}"));
+    }
+    let rule = "rounds: nothing_solid is the latest attempt at judging the current round";
+    for (attempt, of) in [("1", "old"), ("max(attempt)", "old"), ("max(attempt) + 1", "new"), ("0", "new")] {
+        let attempt = format!("(SELECT {attempt} FROM judgments WHERE bundle_id = '{of}')");
+        let sql = format!("UPDATE OR REPLACE rounds SET nothing_solid = {attempt} WHERE bundle_id = '{of}'");
+        add("rounds_update", rule, &sql);
     }
     add(
         "rounds_delete",
