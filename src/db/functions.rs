@@ -72,6 +72,17 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
         Value::String(text) => text.as_str().map(str::to_owned),
         _ => None,
     })?;
+    // snapshot_differs(body, key, text, key, text, …) -> the first key under which the snapshot has another string, or one
+    // where the text is null; null where all agree.
+    add(connection, "snapshot_differs", -1, |arguments| {
+        let object = object(arguments, 0)?;
+        let differs = |at: &usize| {
+            let said = bytes(arguments, *at).and_then(|key| object.get(key)).and_then(Value::as_str);
+            said.map(str::as_bytes) != bytes(arguments, at + 1)
+        };
+        let key = (1..arguments.len().saturating_sub(1)).step_by(2).find(differs)?;
+        bytes(arguments, key).map(|key| String::from_utf8_lossy(key).into_owned())
+    })?;
     // snapshot_integer(body, key, …) -> the integer there, where it fits into 64 bits.
     add(connection, "snapshot_integer", -1, |arguments| member(arguments)?.as_i64())?;
     // snapshot_is_true(body, key, …) -> whether `true` is there.

@@ -130,7 +130,7 @@ fn of_two_thousand_flipped_bytes_none_deceives_doctor() {
     let [found, held_nothing, not_vouched] = [(); 3].map(|()| AtomicUsize::new(0));
     let deceived = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for worker in 0..2 {
+        for worker in 0..std::thread::available_parallelism().map_or(2, |count| count.get().min(8)) {
             let store = spare_copy(&clinic, worker);
             let (next, flips, bytes, before, unvouched) = (&next, &flips, &bytes, &before, &unvouched);
             let (found, held_nothing, not_vouched, deceived) =

@@ -6,12 +6,7 @@ WITH last AS (
                      LIMIT 1),
                     (SELECT body FROM checkpoints WHERE sha256 = :sha256)) AS body
 )
-SELECT CASE
-           WHEN status IS NOT snapshot_text(body, 'status') THEN 'status'
-           WHEN task IS NOT snapshot_text(body, 'task') THEN 'task'
-           WHEN started_at IS NOT snapshot_text(body, 'started_at') THEN 'started_at'
-           WHEN status_started_at IS NOT snapshot_text(body, 'status_started_at') THEN 'status_started_at'
-           WHEN finished_at IS NOT snapshot_text(body, 'finished_at') THEN 'finished_at'
-       END
+SELECT snapshot_differs(body, 'status', status, 'task', task, 'started_at', started_at,
+                        'status_started_at', status_started_at, 'finished_at', finished_at)
 FROM runs, last
 WHERE run_id = :run_id;
