@@ -145,10 +145,10 @@ fn a_store_that_is_well_has_no_findings() {
         says,
         [
             ("live", "ok", "live owner"),
-            ("recovered", "ok", ""),
+            ("recovered", "ok", "stale-lock-recovery receipt matches checkpoint reconstruction"),
             ("plain", "omitted", "no journal"),
-            ("failed", "ok", ""),
-            ("ended", "ok", "")
+            ("failed", "ok", "checkpoint bytes match run.json"),
+            ("ended", "ok", "checkpoint bytes match run.json")
         ]
     );
 }
