@@ -3,7 +3,7 @@
 //! On a terminal the command stays in legbook's process group. To the terminal and the shell the two are one job: the
 //! command has the foreground where legbook has it, Ctrl-C and Ctrl-Z reach both, a pipeline around legbook works on.
 //! What is sent to legbook alone is passed on to the command. Without a terminal the command leads a group of its own,
-//! and what is sent to legbook, once or several times, reaches this group once.
+//! and what is sent to legbook, once or several times, reaches this group once; and the command, if it has left it.
 //!
 //! legbook is the child subreaper of all that the command starts. Where the command has ended, every descendant left
 //! is found by its parent's pid, whatever group or session it made for itself, told to end and at last killed.
@@ -116,7 +116,7 @@ impl Supervisor {
             family: &family,
             child,
             pid,
-            audience: if on_terminal { pid } else { Pid::from_raw(-pid.as_raw()) },
+            group: (!on_terminal).then(|| Pid::from_raw(-pid.as_raw())),
             told_to_end: None,
             asked: SigSet::empty(),
             interrupted: false,
@@ -141,8 +141,8 @@ struct Job<'a> {
     family: &'a Family,
     child: Child,
     pid: Pid,
-    /// Who hears a signal that means to end it: the command, or its group, which kill(2) takes as a negative number.
-    audience: Pid,
+    /// The group that was made for it, as kill(2) takes it: a negative number. None on a terminal.
+    group: Option<Pid>,
     /// The first reason for which legbook ended it.
     told_to_end: Option<Reason>,
     /// The signals by which it was asked.
@@ -163,7 +163,7 @@ impl Job<'_> {
                 }
                 Event::Signal(received) => self.pass_on(received),
                 Event::Elapsed(Deadline::Timeout) => self.end(Reason::Timeout, Signal::SIGTERM),
-                Event::Elapsed(Deadline::CommandGrace) => tell(self.audience, Signal::SIGKILL),
+                Event::Elapsed(Deadline::CommandGrace) => self.tell_all(Signal::SIGKILL),
                 Event::Elapsed(Deadline::LeftoversGrace | Deadline::LeftoversKilled) => {}
             }
         }
@@ -176,7 +176,7 @@ impl Job<'_> {
             Signal::SIGINT if is_shared => self.interrupted = true,
             Signal::SIGQUIT | Signal::SIGWINCH if is_shared => {}
             Signal::SIGINT | Signal::SIGTERM => self.end(Reason::Cancel(signal), signal),
-            Signal::SIGHUP | Signal::SIGQUIT => tell(self.audience, signal),
+            Signal::SIGHUP | Signal::SIGQUIT => self.tell_all(signal),
             other => tell(self.pid, other),
         }
     }
@@ -190,9 +190,21 @@ impl Job<'_> {
         }
         if !self.asked.contains(signal) {
             self.asked.add(signal);
-            tell(self.audience, signal);
+            self.tell_all(signal);
             // A stopped process hears it only when it goes on.
-            tell(self.audience, Signal::SIGCONT);
+            self.tell_all(Signal::SIGCONT);
+        }
+    }
+
+    /// Signals the command and the group that was made for it. It may have left that group, and hears the signal once
+    /// in any case: only SIGKILL, which nothing can catch, may come twice, so that no change of group escapes it.
+    fn tell_all(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            tell(group, signal);
+        }
+        let heard = self.group.is_some() && getpgid(Some(self.pid)) == Ok(self.pid);
+        if !heard || signal == Signal::SIGKILL {
+            tell(self.pid, signal);
         }
     }
 
