@@ -46,6 +46,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
 
 /// One value that is not the same in both.
 struct Change {
+    /// Where, as JSON writes it within quotes: a key may hold lone surrogates, which no `str` can.
     pointer: String,
     before: Option<Value>,
     after: Option<Value>,
@@ -54,7 +55,7 @@ struct Change {
 impl Change {
     /// A key that is missing on one side is missing here too: null is a value.
     fn object(&self) -> Value {
-        let mut members = match object([("pointer", self.pointer.as_str().into())]) {
+        let mut members = match object([("pointer", self.pointer())]) {
             Value::Object(members) => members,
             _ => Object::default(),
         };
@@ -64,10 +65,14 @@ impl Change {
         Value::Object(members)
     }
 
+    fn pointer(&self) -> Value {
+        // What was written as JSON is read back as it was.
+        json::parse(format!("\"{}\"", self.pointer).as_bytes()).unwrap_or(Value::Null)
+    }
+
     fn line(&self) -> String {
         // One line of ASCII, so nothing in it drives a terminal.
-        let pointer = json::line(&self.pointer.as_str().into());
-        let pointer = pointer.trim_matches('"');
+        let pointer = &self.pointer;
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => {
                 format!("~ {pointer}: {} -> {}\n", json::line(before), json::line(after))
@@ -86,9 +91,9 @@ fn compare(pointer: &str, before: Option<&Value>, after: Option<&Value>, changes
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             let added = b.keys().filter(|key| !a.contains_key(*key));
             for key in a.keys().chain(added) {
-                let step =
-                    key.as_str().map_or_else(|| json::line(&Value::String(key.clone())), str::to_owned);
-                let step = step.replace('~', "~0").replace('/', "~1");
+                let written = json::line(&Value::String(key.clone()));
+                let step = written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+                let step = step.unwrap_or(&written).replace('~', "~0").replace('/', "~1");
                 compare(&format!("{pointer}/{step}"), a.get(key), b.get(key), changes);
             }
         }
