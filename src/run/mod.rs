@@ -26,7 +26,7 @@ pub use export::{Exported, export};
 pub use project::project;
 pub use query::{Details, at, events, get, list, resolve, show};
 pub use snapshot::{Failure, ends_run, known_statuses};
-pub use start::{StartRequest, Started, register, start};
+pub use start::{StartRequest, Started, let_go, register, start};
 pub use status::{StatusChange, finish, has_ended, set_status};
 pub use table::Run;
 pub use write::{Credentials, Written, write};

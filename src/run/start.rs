@@ -89,6 +89,15 @@ pub fn start(store: &Store, request: &StartRequest) -> Result<Started> {
     Ok(Started { run_id: request.run_id.clone(), run_dir, token, written })
 }
 
+/// Lets the run's lock go and leaves the run as it is: for a caller that can't hand its token on. The run can be taken up
+/// again.
+///
+/// # Errors
+/// As a write with these `credentials`: the lock is another's, or there is none.
+pub fn let_go(store: &Store, run_id: &RunId, credentials: &Credentials) -> Result<()> {
+    store.write(|tx| lock::release(tx, lock::hold(tx, run_id, credentials.token.as_ref())?))
+}
+
 /// Enters a run and takes its lock without writing a snapshot: for a caller that writes the first one itself.
 ///
 /// `run_dir` is made (0700) where it is missing, and may hold a run.json already: the first write then decides by it
