@@ -63,6 +63,12 @@ pub(crate) enum Failure {
     /// The answer could not be written.
     #[error("cannot write to the standard output: {0}")]
     Output(#[source] io::Error),
+    /// A run was begun and its token reached nobody, so its lock was let go again.
+    #[error("the token of {run_id} could not be written to the standard output; the run's lock was let go")]
+    TokenLost {
+        /// The run.
+        run_id: RunId,
+    },
     /// The standard input could not be read.
     #[error("cannot read the standard input: {0}")]
     Input(#[source] io::Error),
@@ -89,6 +95,15 @@ pub(crate) enum Failure {
     /// A command has ended, and how it ended could not be written to its run.
     #[error("the command has ended, and its run {run_id} does not say so: {source}")]
     Unrecorded {
+        /// The run.
+        run_id: RunId,
+        /// Why.
+        #[source]
+        source: Box<Error>,
+    },
+    /// A command has ended, and its run says so in the store alone: run.json could not be replaced.
+    #[error("the command has ended; {source}")]
+    Unexported {
         /// The run.
         run_id: RunId,
         /// Why.
@@ -122,6 +137,8 @@ impl From<HandoffError> for Failure {
 pub(crate) enum Policy {
     /// 1 for a failure of its own, 2 for what is refused.
     General,
+    /// A run that is shown or watched: 1 is how the run ended, so whatever keeps it from being shown is 2.
+    Shown,
     /// Doctor: whatever kept it from checking is 3; 1 and 2 are verdicts.
     Doctor,
     /// Stage: 1 for everything, as its script; 2 only where load finds nothing saved.
@@ -129,11 +146,12 @@ pub(crate) enum Policy {
 }
 
 impl Policy {
-    /// The policy of a top-level command.
-    pub(crate) fn of(command: Option<&str>) -> Self {
-        match command {
-            Some("doctor") => Self::Doctor,
-            Some("stage") => Self::Stage,
+    /// The policy of a top-level command, and of the verb below it.
+    pub(crate) fn of(command: Option<&str>, verb: Option<&str>) -> Self {
+        match (command, verb) {
+            (Some("doctor"), _) => Self::Doctor,
+            (Some("stage"), _) => Self::Stage,
+            (Some("runs"), Some("show" | "watch")) => Self::Shown,
             _ => Self::General,
         }
     }
@@ -141,7 +159,7 @@ impl Policy {
     /// The exit code of a command line that can't be understood.
     pub(crate) fn usage(self) -> Exit {
         match self {
-            Self::General => Exit::REFUSED,
+            Self::General | Self::Shown => Exit::REFUSED,
             Self::Doctor => Exit::UNCHECKED,
             Self::Stage => Exit::FAILED,
         }
@@ -152,7 +170,7 @@ impl Policy {
         match self {
             _ if matches!(failure, Failure::Degraded { .. }) => Exit::DEGRADED,
             Self::General if is_own_failure(failure) => Exit::FAILED,
-            Self::General => Exit::REFUSED,
+            Self::General | Self::Shown => Exit::REFUSED,
             Self::Doctor => Exit::UNCHECKED,
             Self::Stage if matches!(failure, Failure::NothingSaved { .. }) => Exit::NOTHING_SAVED,
             Self::Stage => Exit::FAILED,
@@ -163,10 +181,11 @@ impl Policy {
 /// Whether the machine failed the command, rather than legbook refusing it.
 fn is_own_failure(failure: &Failure) -> bool {
     match failure {
-        Failure::Output(_) | Failure::Input(_) => true,
+        Failure::Output(_) | Failure::TokenLost { .. } | Failure::Input(_) => true,
         Failure::NothingSaved { .. } => false,
         Failure::Library(error) => is_the_machines(error),
         Failure::Unrecovered(error) => !matches!(error, Error::Io { .. }) && is_the_machines(error),
+        Failure::Unexported { .. } => true,
         Failure::Unrecorded { source, .. } | Failure::Unchecked { source, .. } => is_the_machines(source),
         Failure::Leg { source, .. } => is_the_machines(source),
         Failure::Degraded { .. } => false,

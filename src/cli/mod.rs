@@ -21,8 +21,10 @@ mod values;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use nix::sys::signal::Signal;
 
 use context::Context;
 use exit::{Exit, Failure, Policy};
@@ -86,10 +88,11 @@ enum Command {
 
 /// Runs one call of the program. Never panics; a reader of stdout that has gone ends it quietly.
 pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    outlive_size_limits();
     let arguments: Vec<OsString> = arguments.collect();
     let cli =
         Cli::command().try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
-    let policy = Policy::of(command_name(arguments).as_deref());
+    let policy = policy(arguments);
     match cli {
         Ok(cli) => run(cli, policy).into(),
         Err(error) => {
@@ -101,10 +104,20 @@ pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The top-level command that was meant, also where the rest of the line can't be understood.
-fn command_name(arguments: Vec<OsString>) -> Option<String> {
+/// A write beyond the limit on a file's size (`ulimit -f`) is to fail like any other, not to end the process by SIGXFSZ.
+///
+/// A handler rather than ignoring the signal: the system takes it away from what `run` executes.
+fn outlive_size_limits() {
+    // Where it is refused, the signal ends the process as before.
+    let _ = signal_hook::flag::register(Signal::SIGXFSZ as i32, Arc::default());
+}
+
+/// The policy of the command that was meant, also where the rest of the line can't be understood.
+fn policy(arguments: Vec<OsString>) -> Policy {
     let lenient = Cli::command().ignore_errors(true);
-    lenient.try_get_matches_from(arguments).ok()?.subcommand_name().map(str::to_owned)
+    let Ok(matches) = lenient.try_get_matches_from(arguments) else { return Policy::General };
+    let verb = matches.subcommand().and_then(|(_, matches)| matches.subcommand_name());
+    Policy::of(matches.subcommand_name(), verb)
 }
 
 /// Calls the command, and tells what it failed at.

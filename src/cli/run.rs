@@ -5,6 +5,8 @@
 //!
 //! * CMD may write to the run meanwhile, also how it ended. A status that ends the run is CMD's word and stays; only
 //!   the lock, where CMD has not let it go itself, is let go here.
+//! * If the store has the outcome and run.json can't be replaced, it is said on stderr and the lock is let go;
+//!   `runs export` puts run.json there. The exit code is CMD's own, 1 where that is 0.
 //! * If the outcome can't be written, it is said on stderr and the lock stays: with this process gone its owner is
 //!   dead, and `runs recover` ends the run from what the store holds. The exit code is CMD's own, 1 where that is 0.
 //! * If this process is killed, CMD goes on with a token that still holds: the run is the command's to finish, or
@@ -20,7 +22,7 @@ use clap::Args;
 use legbook::Error;
 use legbook::clock::{self, Clock, SystemClock};
 use legbook::db::Store;
-use legbook::error::LockError;
+use legbook::error::{LockError, RunError};
 use legbook::id::RunId;
 use legbook::run::{self, Credentials, Failure as RunFailure, StartRequest, Started, StatusChange};
 
@@ -115,7 +117,11 @@ fn conclude(context: &Context, store: &Store, started: Started, ended: &Ended) -
     let status = match finish(store, &run_id, &outcome, &credentials) {
         Ok(status) => status,
         Err(error) => {
-            context.report(&Failure::Unrecorded { run_id, source: Box::new(error) });
+            let source = Box::new(error);
+            context.report(&match *source {
+                Error::Run(RunError::Export { .. }) => Failure::Unexported { run_id, source },
+                _ => Failure::Unrecorded { run_id, source },
+            });
             return Ok(if exit == Exit::DONE { Exit::FAILED } else { exit });
         }
     };
@@ -147,6 +153,12 @@ fn finish(
         Ok(_) => {}
         // The command has let the lock go too.
         Err(Error::Lock(LockError::NotLocked { .. })) if ended_by_command => {}
+        // The store has the outcome, so the lock has no more use.
+        Err(error @ Error::Run(RunError::Export { .. })) => {
+            // Where it stays, `runs recover` takes it.
+            let _ = run::finish(store, run_id, None, credentials);
+            return Err(error);
+        }
         Err(error) => return Err(error),
     }
     Ok(run::get(store, run_id)?.status.unwrap_or_else(|| outcome.status.clone()))

@@ -42,6 +42,10 @@ pub(super) fn exists(path: &Path) -> Result<bool> {
 /// `path` absolute, with the links of its folder resolved; the file's own name is kept, so that a link there is seen.
 pub(super) fn real_path(path: &Path) -> Result<PathBuf> {
     let unsafe_path = |rule| StoreError::Unsafe { path: path.to_path_buf(), rule };
+    // `Path` leaves these endings out, and with them the caller's word that it is a directory.
+    if [b"/".as_slice(), b"/."].iter().any(|ending| path.as_os_str().as_encoded_bytes().ends_with(ending)) {
+        return Err(unsafe_path("it names a directory").into());
+    }
     let name = path.file_name().ok_or_else(|| unsafe_path("it names no file"))?;
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -78,6 +82,9 @@ pub(super) fn check_files(path: &Path) -> Result<()> {
         match check_file(&side_file(path, suffix)) {
             // There is none, or its last user took it away.
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(Error::Store(StoreError::Unsafe { path, rule })) => {
+                return Err(StoreError::UnsafeSideFile { path, rule }.into());
+            }
             checked => checked?,
         }
     }

@@ -20,6 +20,14 @@ pub enum StoreError {
         /// The rule that it breaks.
         rule: &'static str,
     },
+    /// A file beside the store under the name of its `-wal` or `-shm` that breaks the same rules.
+    #[error("the store's side file {} is refused: {rule}", path.display())]
+    UnsafeSideFile {
+        /// The side file.
+        path: PathBuf,
+        /// The rule that it breaks.
+        rule: &'static str,
+    },
     /// A store found by looking upwards that another user owns.
     #[error("the store {} belongs to another user (uid {owner})", path.display())]
     ForeignOwner {

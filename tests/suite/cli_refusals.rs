@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -192,8 +192,8 @@ fn a_disk_that_takes_no_more_is_the_machines_failure_and_changes_nothing() {
     let workspace = Workspace::new();
     let token = started(&workspace, "r1");
     let before = workspace.picture();
-    // The signal that comes with the limit is ignored, so that the write fails as on a full disk.
-    let script = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+    // The signal that comes with the limit would end a process that does not expect it.
+    let script = "ulimit -f 0; exec \"$@\"";
     let output = Command::new("sh")
         .args(["-c", script, "sh", LEGBOOK, "runs", "status", "r1", "planning", "--token", &token])
         .current_dir(workspace.path())
@@ -206,6 +206,80 @@ fn a_disk_that_takes_no_more_is_the_machines_failure_and_changes_nothing() {
         !path.to_str().unwrap().ends_with("-wal") && !path.to_str().unwrap().ends_with("-shm")
     });
     assert!(after == before);
+}
+
+#[test]
+fn a_run_that_cannot_be_shown_is_no_run_that_ended_badly() {
+    let workspace = Workspace::new();
+    started(&workspace, "r1");
+    fs::set_permissions(workspace.store(), fs::Permissions::from_mode(0o000)).unwrap();
+    for verb in ["show", "watch"] {
+        run_without_permission(&workspace, &["runs", verb, "r1"]).refused(2, "");
+    }
+    run_without_permission(&workspace, &["runs", "list"]).refused(1, "");
+    fs::set_permissions(workspace.store(), fs::Permissions::from_mode(0o600)).unwrap();
+    let full = || Stdio::from(fs::File::options().write(true).open("/dev/full").unwrap());
+    for verb in ["show", "watch"] {
+        let output = workspace.command(["runs", verb, "r1"]).stdout(full()).output().unwrap();
+        Answer::of(output).refused(2, "standard output");
+    }
+}
+
+#[test]
+fn a_value_that_is_no_json_is_not_repeated() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let before = workspace.picture();
+    for wrong in ["k=hunter2", "k={\"a\": hunter2}", "hunter2"] {
+        let answer =
+            workspace.legbook(["runs", "status", "r1", "planning", "--token", &token, "--set", wrong]);
+        assert_eq!(answer.expect(2), "");
+        assert!(answer.stderr.starts_with("error: invalid value for '--set"), "{answer:?}");
+        assert!(!answer.stderr.contains("hunter2"), "{answer:?}");
+    }
+    for own in ["status", "status_started_at", "finished_at", "duration_seconds"] {
+        let set = format!("{own}=\"ok\"");
+        let answer =
+            workspace.legbook(["runs", "status", "r1", "planning", "--token", &token, "--set", &set]);
+        answer.expect(2);
+        assert!(answer.stderr.contains(&format!("{own} is written with the status")), "{answer:?}");
+    }
+    assert!(workspace.picture() == before);
+}
+
+#[test]
+fn a_token_that_nobody_could_read_leaves_no_lock() {
+    let workspace = Workspace::new();
+    let pid = std::process::id().to_string();
+    let full = Stdio::from(fs::File::options().write(true).open("/dev/full").unwrap());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    for (run_id, stdout) in [("full", full), ("closed", Stdio::from(writer))] {
+        let output = workspace.command(["runs", "start", run_id, "--pid", &pid]).stdout(stdout).output();
+        let answer = Answer::of(output.unwrap());
+        assert!(answer.refused(1, "lock was let go").contains(&format!("runs start {run_id} --resume")));
+        assert_eq!(workspace.legbook(["runs", "lock", run_id, "--json"]).json()["state"], "absent");
+    }
+    workspace.legbook(["runs", "start", "full", "--resume", "--pid", &pid]).expect(0);
+}
+
+#[test]
+fn a_path_that_is_no_plain_file_is_named_with_what_to_do() {
+    let workspace = Workspace::new();
+    for directory in ["./nope/", "nope/.", "/"] {
+        workspace.legbook(["--store", directory, "runs", "start", "r1"]).refused(2, "it names a directory");
+    }
+    started(&workspace, "r1");
+    for suffix in ["-wal", "-shm"] {
+        let side = workspace.path().join(format!(".legbook/store.db{suffix}"));
+        let _ = fs::remove_file(&side);
+        std::os::unix::fs::symlink("elsewhere", &side).unwrap();
+        let answer = workspace.legbook(["runs", "list"]);
+        let name = format!("store.db{suffix} is refused: it is a symbolic link");
+        assert!(answer.refused(2, &name).contains("move that side file away"), "{answer:?}");
+        fs::remove_file(&side).unwrap();
+    }
+    workspace.legbook(["runs", "list"]).expect(0);
 }
 
 #[test]

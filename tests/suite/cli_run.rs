@@ -146,11 +146,63 @@ fn the_status_that_the_command_ended_its_run_with_stays() {
 #[test]
 fn an_outcome_that_cannot_be_written_is_said_and_left_to_recovery() {
     let workspace = Workspace::new();
+    let script = "sqlite3 .legbook/store.db \"CREATE TRIGGER no BEFORE INSERT ON events BEGIN SELECT raise(ABORT, 'no'); END\"";
+    let answer = workspace.legbook(["run", "--run-id", "r1", "--", "sh", "-c", script]);
+    assert!(answer.refused(1, "its run r1 does not say so").contains("legbook runs recover r1"));
+    assert_eq!(workspace.legbook(["runs", "lock", "r1", "--json"]).json()["state"], "stale");
+}
+
+#[test]
+fn an_outcome_that_only_the_store_has_is_said_with_the_command_that_exports_it() {
+    let workspace = Workspace::new();
     let run_dir = workspace.run_json("r1").parent().unwrap().to_str().unwrap().to_owned();
     let script = format!("rm -r '{run_dir}'; touch '{run_dir}'");
     let answer = workspace.legbook(["run", "--run-id", "r1", "--", "sh", "-c", &script]);
-    assert!(answer.refused(1, "its run r1 does not say so").contains("legbook runs recover r1"));
-    assert_eq!(workspace.legbook(["runs", "lock", "r1", "--json"]).json()["state"], "stale");
+    assert!(answer.refused(1, "r1 is in the store").contains("legbook runs export r1"));
+    assert_eq!(workspace.legbook(["runs", "lock", "r1", "--json"]).json()["state"], "absent");
+    fs::remove_file(&run_dir).unwrap();
+    workspace.legbook(["runs", "export", "r1"]).expect(0);
+    assert_eq!(snapshot(&workspace, "r1")["status"], "ok");
+}
+
+/// A command that leaves the process group that legbook made for it, and says so; it outlives what does not reach it.
+fn leaving(before: &str) -> String {
+    format!(
+        "setpgrp(0, getpgrp(getppid())); {before} $| = 1; print qq(ready\\n); sleep 20; print 'outlived';"
+    )
+}
+
+#[test]
+fn a_command_that_left_its_process_group_is_ended_all_the_same() {
+    let workspace = Workspace::new();
+    let run = |script: &str, timeout: &str| {
+        let mut command = std::process::Command::new("setsid");
+        command.args(["-w", LEGBOOK, "run", "--timeout", timeout, "--", "perl", "-e", script]);
+        command.current_dir(workspace.path()).stdin(Stdio::null()).env_remove("LEGBOOK_STORE");
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    for before in ["", "$SIG{TERM} = 'IGNORE';"] {
+        let answer = Answer::of(run(&leaving(before), "1").wait_with_output().unwrap());
+        assert!(!answer.expect(124).contains("outlived"), "{before}: {answer:?}");
+    }
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut legbook = run(&leaving(""), "60");
+        let mut stdout = BufReader::new(legbook.stdout.take().unwrap());
+        let mut told = String::new();
+        stdout.read_line(&mut told).unwrap();
+        kill(Pid::from_raw(legbook.id().try_into().unwrap()), signal).unwrap();
+        stdout.read_line(&mut told).unwrap();
+        assert_eq!(told, "ready\n");
+        assert_eq!(legbook.wait().unwrap().code(), Some(128 + signal as i32));
+    }
+}
+
+#[test]
+fn a_command_has_the_signal_of_a_file_that_grows_too_large_as_ever() {
+    let workspace = Workspace::new();
+    let script = "ulimit -f 0; echo text > large";
+    workspace.legbook(["run", "--", "sh", "-c", script]).expect(128 + Signal::SIGXFSZ as i32);
 }
 
 #[test]

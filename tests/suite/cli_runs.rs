@@ -280,6 +280,24 @@ fn at_gives_the_bytes_of_that_event_and_diff_what_changed() {
 }
 
 #[test]
+fn diff_names_keys_that_are_no_text_as_json_does() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let arguments = ["runs", "write", "r1", "--token", &token];
+    for payload in
+        [r#"{"status": "planning"}"#, r#"{"status": "planning", "a\ud800\"": {"~\n": 1}, "\"": 2}"#]
+    {
+        workspace.legbook_reading(arguments, payload).expect(0);
+    }
+    let events = workspace.legbook(["runs", "events", "r1", "--json"]).json();
+    let last = events["events"].as_array().unwrap().len().to_string();
+    let text = workspace.legbook(["runs", "diff", "r1", "3", &last]);
+    assert_eq!(text.expect(0), "+ /\\\": 2\n+ /a\\ud800\\\": {\"~\\n\": 1}\n");
+    let answer = workspace.legbook(["runs", "diff", "r1", "3", &last, "--json"]);
+    assert!(answer.expect(0).contains(r#"{"pointer": "/a\ud800\"", "after""#), "{answer:?}");
+}
+
+#[test]
 fn events_are_listed_whole_and_followed_to_the_end_of_the_run() {
     let workspace = Workspace::new();
     let token = started(&workspace, "r1");

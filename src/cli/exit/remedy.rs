@@ -22,6 +22,14 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
                 "the lock's owner ends with this message; then end the run: {program} runs recover {run_id}"
             )
         }
+        Failure::Unexported { run_id, .. } => {
+            format!(
+                "once run.json can be written, put it there from the store: {program} runs export {run_id}"
+            )
+        }
+        Failure::TokenLost { run_id } => {
+            format!("call again where the output is read: {program} runs start {run_id} --resume")
+        }
         Failure::NothingSaved { pipeline, .. } => {
             format!("`{program} stage status --pipeline {pipeline}` shows what is saved")
         }
@@ -275,6 +283,9 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
             );
         }
         StoreError::Unsafe { .. } => "name the store's own file with --store FILE, not a link to it",
+        StoreError::UnsafeSideFile { .. } => {
+            "move that side file away, if no program has the store open, and call again"
+        }
         StoreError::ForeignOwner { .. } => "name it with --store FILE, if you mean it and trust its owner",
         StoreError::NotADatabase { .. } | StoreError::ForeignDatabase { .. } => {
             "nothing was changed; name a store of legbook, or a path that is free, with --store FILE"

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 use legbook::id::RunId;
-use legbook::run::{self, StartRequest};
+use legbook::json;
+use legbook::run::{self, Credentials, StartRequest};
 
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
@@ -73,6 +74,14 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
         ("run_dir", run_dir.into()),
         ("token", started.token.expose().into()),
     ]);
-    context.render.answer(&answer, &fields.text())?;
-    Ok(Exit::DONE)
+    let text = if context.render.json() { json::line(&answer) + "\n" } else { fields.text() };
+    // Nobody could ever write to the run without its token, so a reader that has gone is a failure here.
+    match context.render.stream(text.as_bytes()) {
+        Ok(true) => Ok(Exit::DONE),
+        Ok(false) | Err(_) => {
+            let credentials = Credentials { token: Some(started.token), owner_pid: None };
+            run::let_go(&store, &started.run_id, &credentials)?;
+            Err(Failure::TokenLost { run_id: started.run_id })
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! `legbook runs status` and `legbook runs finish`: the last snapshot with a new status.
 
-use std::str::FromStr;
+use std::ffi::OsStr;
 
 use clap::Args;
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
 use legbook::json::{self, Value};
 use legbook::run::{self, StatusChange};
 
@@ -25,7 +27,7 @@ pub(crate) struct StatusArguments {
     /// The new status
     status: String,
     /// Set another key of the snapshot; the value is JSON, so a string needs its quotes
-    #[arg(long, value_name = "KEY=JSON")]
+    #[arg(long, value_name = "KEY=JSON", value_parser = AssignmentParser)]
     set: Vec<Assignment>,
     #[command(flatten)]
     writer: WriterArguments,
@@ -47,20 +49,45 @@ pub(crate) struct FinishArguments {
     writer: WriterArguments,
 }
 
+/// The keys of a snapshot that every status is written with, or without.
+const OWN_KEYS: [&str; 4] = ["status", "status_started_at", "finished_at", "duration_seconds"];
+
 /// One `KEY=JSON`.
 #[derive(Debug, Clone)]
 struct Assignment(String, Value);
 
-impl FromStr for Assignment {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Assignment {
+    fn parse(text: &str) -> Result<Self, String> {
         let (key, value) = text.split_once('=').ok_or("there is no '=' in it")?;
         if key.is_empty() {
             return Err("the key is empty".to_owned());
         }
+        if OWN_KEYS.contains(&key) {
+            return Err(format!("{key} is written with the status, and can't be set"));
+        }
         let value = json::parse(value.as_bytes()).map_err(|error| error.to_string())?;
         Ok(Self(key.to_owned(), value))
+    }
+}
+
+/// Parses an [`Assignment`]. clap's own error for a wrong value repeats it, and this one may hold a payload.
+#[derive(Debug, Clone)]
+struct AssignmentParser;
+
+impl TypedValueParser for AssignmentParser {
+    type Value = Assignment;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Assignment, clap::Error> {
+        let parsed = value.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(Assignment::parse);
+        parsed.map_err(|rule| {
+            let message = format!("invalid value for '--set <KEY=JSON>': {rule}");
+            clap::Error::raw(ErrorKind::ValueValidation, message).format(&mut command.clone())
+        })
     }
 }
 
