@@ -113,6 +113,14 @@ pub(crate) fn tables_in_memory(sql: &str) -> Result<Connection> {
     Ok(connection)
 }
 
+/// The version that the objects behind `connection` are of, whatever `user_version` says; 0 for none.
+///
+/// # Errors
+/// SQLite's own.
+pub(crate) fn made_version(connection: &Connection) -> Result<i64> {
+    migrate::made_version(connection)
+}
+
 /// What tells one state of a file from another.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {

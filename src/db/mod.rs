@@ -15,6 +15,7 @@ pub(crate) mod inspect;
 mod location;
 mod migrate;
 mod open;
+pub(crate) mod schema;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};

@@ -170,7 +170,14 @@ impl Examination<'_> {
         let Options { full, clock, processes, .. } = self.options;
         self.options.progress.more(2);
         let version: i64 = self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if version < db::SCHEMA_VERSION {
+        let made = if version < db::SCHEMA_VERSION {
+            self.answered(inspect::made_version(self.connection))?.unwrap_or(version)
+        } else {
+            version
+        };
+        if made > version {
+            self.findings.push(schema::version_changed(version, made));
+        } else if version < db::SCHEMA_VERSION {
             self.findings.push(Finding::new(
                 Kind::SchemaOlder,
                 format!("the store has schema version {version}, this legbook {}", db::SCHEMA_VERSION),
@@ -179,7 +186,7 @@ impl Examination<'_> {
         }
         self.keep(checks::file(self.connection, self.path, full))?;
         self.options.progress.step();
-        let expected = Expected::of(version)?;
+        let expected = Expected::of(version.max(made))?;
         let compared = self.answered(schema::compare(self.connection, &expected))?;
         let mut report = Report {
             store_id: None,
@@ -303,7 +310,7 @@ impl Examination<'_> {
 /// Whether a question failed for what is in the file, rather than for the machine or another process.
 fn is_damage(error: &StoreError) -> bool {
     match error {
-        StoreError::Corrupt(_) => true,
+        StoreError::Corrupt(_) | StoreError::Schema { .. } => true,
         StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) => !matches!(
             failure.code,
             ErrorCode::SystemIoFailure

@@ -170,6 +170,17 @@ pub(super) fn compare(connection: &Connection, expected: &Expected) -> Result<Co
     Ok(Comparison { findings, not_askable })
 }
 
+/// The finding of a store that says `version` and whose objects are of the newer `made`.
+pub(super) fn version_changed(version: i64, made: i64) -> Finding {
+    Finding::new(
+        Kind::SchemaVersionChanged,
+        format!(
+            "user_version says {version}, and the schema is of version {made}: somebody lowered the number"
+        ),
+        Remedy::Sql(format!("PRAGMA user_version = {made};")),
+    )
+}
+
 fn objects(connection: &Connection) -> Result<BTreeMap<String, SchemaObject>> {
     let mut statement = connection.prepare(include_str!("sql/schema.sql"))?;
     let rows = statement.query_map([], |row: &Row<'_>| {

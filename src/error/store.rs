@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::lock::bounded;
+
 /// Why the store can't be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -60,6 +62,20 @@ pub enum StoreError {
         /// The newest version that this build knows.
         known: i64,
     },
+    /// The file says a schema version that its objects do not bear out.
+    #[error("user_version of the store {} was changed: it says {found}, the tables are of another version", path.display())]
+    SchemaVersion {
+        /// The file.
+        path: PathBuf,
+        /// What `user_version` says.
+        found: i64,
+    },
+    /// A table or trigger of the store is not the one of the schema: a statement of legbook's own has no meaning here.
+    #[error("{}", bounded(format!("the store's schema was changed: {said}")))]
+    Schema {
+        /// What is wrong with it, in one line; SQLite's own words where it noticed.
+        said: String,
+    },
     /// SQLite can't open the file: its permissions, or a link that appeared.
     #[error("cannot open the store {}: permission denied, or its path changed meanwhile", path.display())]
     Unopenable {
@@ -90,22 +106,37 @@ pub enum StoreError {
     /// The store, its folder or its file system is read-only.
     #[error("the store is read-only")]
     ReadOnly,
-    /// SQLite found the file damaged.
-    #[error("the store is damaged: {0}")]
+    /// SQLite found the file damaged, or a row holds what legbook never writes.
+    #[error("{}", bounded(format!("the store is damaged: {_0}")))]
     Corrupt(String),
     /// A trigger of the store refused the statement: the rule's own words.
     #[error("the store refuses this: {0}")]
     Refused(String),
-    /// Any other error of SQLite.
-    #[error("SQLite: {0}")]
+    /// Any other error of SQLite. The statement is left out: it may be long, and says nothing to a caller.
+    #[error("{}", bounded(format!("SQLite: {}", without_statement(.0))))]
     Sqlite(rusqlite::Error),
 }
 
 impl From<rusqlite::Error> for StoreError {
     fn from(source: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode;
-        let rusqlite::Error::SqliteFailure(failure, message) = &source else { return Self::Sqlite(source) };
-        let said = || message.clone().unwrap_or_else(|| failure.to_string());
+        use rusqlite::{Error, ErrorCode, ffi};
+        let (failure, said) = match &source {
+            Error::SqliteFailure(failure, said) => (failure, said.clone()),
+            Error::SqlInputError { error, msg, .. } => (error, Some(msg.clone())),
+            Error::InvalidColumnType(_, column, _) => {
+                return Self::Corrupt(format!("a row holds what legbook never writes, in {column}"));
+            }
+            Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..) => {
+                return Self::Corrupt("a row holds what legbook never writes".to_owned());
+            }
+            Error::QueryReturnedNoRows => {
+                return Self::Corrupt("a row that every store has is not there".to_owned());
+            }
+            _ => return Self::Sqlite(source),
+        };
+        let said = || said.unwrap_or_else(|| failure.to_string());
         match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
             ErrorCode::DiskFull => Self::Full,
@@ -113,7 +144,17 @@ impl From<rusqlite::Error> for StoreError {
             ErrorCode::DatabaseCorrupt => Self::Corrupt(said()),
             ErrorCode::NotADatabase => Self::Corrupt("the file's header is not SQLite's".to_owned()),
             ErrorCode::ConstraintViolation => Self::Refused(said()),
+            // Every statement of legbook is fixed, so one that SQLite does not understand met another schema.
+            ErrorCode::Unknown if failure.extended_code == ffi::SQLITE_ERROR => Self::Schema { said: said() },
             _ => Self::Sqlite(source),
         }
+    }
+}
+
+/// SQLite's words alone: rusqlite adds the whole statement to an error of preparing one.
+fn without_statement(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        error => error.to_string(),
     }
 }

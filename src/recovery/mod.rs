@@ -42,7 +42,7 @@ mod validate;
 
 use rusqlite::Transaction;
 
-use crate::db::Store;
+use crate::db::{Store, schema};
 use crate::error::Result;
 use crate::id::RunId;
 use crate::lock::{self, Claim};
@@ -62,10 +62,12 @@ pub use outcome::{Action, Ending, Options, Outcome};
 ///
 /// # Errors
 /// [`RecoveryError`](crate::error::RecoveryError); [`LockError::Claimed`](crate::error::LockError::Claimed) beside another
-/// recovery that lives; [`RunError`](crate::error::RunError) for a run or directory that is none. Nothing has changed
+/// recovery that lives; [`StoreError::Schema`](crate::error::StoreError::Schema) where a table or trigger of the store is
+/// not the schema's; [`RunError`](crate::error::RunError) for a run or directory that is none. Nothing has changed
 /// then, and the claim is given back. [`Error::Io`](crate::Error::Io) may leave the first steps done; the same call
 /// again goes on from there.
 pub fn recover(store: &Store, run_id: &RunId, options: &Options) -> Result<Outcome> {
+    store.read(|tx| schema::refuse_changed(tx))?;
     if options.dry_run {
         return store.read(|tx| planned(tx, store, run_id, options));
     }

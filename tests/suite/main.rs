@@ -52,5 +52,6 @@ mod stage_directory;
 mod stage_library;
 mod store;
 mod support;
+mod tampered;
 mod watch;
 mod write_path;

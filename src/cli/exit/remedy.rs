@@ -305,8 +305,13 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::ReadOnly => {
             "make the store, its folder and its file system writable; nothing was changed"
         }
+        StoreError::SchemaVersion { .. } | StoreError::Schema { .. } => {
+            return format!("nothing was changed; what is wrong and what puts it right: {program} doctor");
+        }
         StoreError::Corrupt(_) => {
-            "keep a copy of the file and its -wal, then look at what `sqlite3 FILE .recover` gives"
+            return format!(
+                "keep a copy of the file and its -wal; what is damaged and what puts it right: {program} doctor --full"
+            );
         }
         StoreError::Refused(_) => "a rule of the store holds for every writer; docs/FORMAT.md lists them",
         StoreError::Sqlite(error)
