@@ -3,16 +3,19 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
+use legbook::db::StoreOptions;
 use legbook::digest::Digest;
 use legbook::doctor;
 use legbook::id::RunId;
 use legbook::json::Value;
 use legbook::legacy::{self, Outcome};
 use legbook::run;
+use legbook::step::Step;
 
 use crate::doctor::{look, options};
-use crate::fakes::{list, text, vectors};
+use crate::fakes::{CutAt, cut_short, list, text, vectors};
 use crate::legacy_trees::{Home, LegacyRun, picture, write_files};
 use crate::support::Workspace;
 use crate::write_path::replay;
@@ -441,4 +444,87 @@ fn the_first_words_of_a_value_are_in_no_message() {
     legacy_run.lines[2] = legacy_run.lines[2].replace("\"key\"", "\"hunter2\"");
     let error = home.refuses(&legacy_run.write(folder.path()));
     assert!(!error.contains("hunter2"), "{error}");
+}
+
+#[test]
+fn a_cut_import_leaves_nothing_and_the_same_call_again_takes_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = LegacyRun::new("r", STATUSES).write(folder.path());
+    let cut = Arc::new(CutAt::default());
+    let options = StoreOptions { observer: cut.clone(), ..StoreOptions::default() };
+    let home = Home::with(options);
+    let before = home.dump();
+    cut.next(Some(Step::BeforeCommit));
+    cut_short(|| home.import(&directory));
+    assert_eq!(home.dump(), before);
+    cut.next(Some(Step::Committed));
+    cut_short(|| home.import(&directory));
+    cut.next(None);
+    assert_eq!(home.import(&directory).unwrap().outcome, Outcome::Unchanged);
+    comes_out_as(&home, "r", &directory);
+}
+
+#[test]
+fn imported_evidence_of_version_1_closes_the_gate_until_a_fresh_comparison() {
+    let workspace = Workspace::new();
+    workspace.legbook(["run", "--run-id", "r", "--", "true"]).expect(0);
+    workspace.legbook(["runs", "export", "r", "--to", "out"]).expect(0);
+    let evidence = workspace.path().join("out/r/events/shadow-comparison.json");
+    let version_1 = fs::read_to_string(&evidence)
+        .unwrap()
+        .replace("\"projector_version\": 2", "\"projector_version\": 1");
+    assert!(version_1.contains("\"projector_version\": 1"));
+    fs::write(&evidence, &version_1).unwrap();
+    let other = ["--store", "other/store.db"];
+    let call = |arguments: &[&str]| workspace.legbook(other.iter().chain(arguments));
+    call(&["runs", "import", "out/r"]).expect(0);
+    let gate = call(&["runs", "readiness", "r", "--json"]);
+    assert_eq!(gate.code, 2, "{gate:?}");
+    assert!(gate.stdout.contains("\"evidence-schema-mismatch\""), "{gate:?}");
+    call(&["runs", "export", "r", "--to", "again"]).expect(0);
+    let again = workspace.path().join("again/r/events/shadow-comparison.json");
+    assert_eq!(fs::read_to_string(&again).unwrap(), version_1, "kept as it is");
+    call(&["runs", "start", "r", "--resume"]).expect(0);
+    let gate = call(&["runs", "readiness", "r", "--json"]);
+    assert!(!gate.stdout.contains("evidence-schema-mismatch"), "{gate:?}");
+}
+
+#[test]
+fn a_checkpoint_that_was_spoiled_since_refuses_the_directory_though_the_store_has_it() {
+    let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let legacy_run = LegacyRun::new("r", &["started"]);
+    let directory = legacy_run.write(folder.path());
+    home.import(&directory).unwrap();
+    let sha256 = legacy_run.checkpoints.keys().next().unwrap();
+    let path = format!("events/recovery-checkpoints/{sha256}.json");
+    fs::write(directory.join(&path), "{}\n").unwrap();
+    assert!(home.refuses(&directory).contains(&path));
+}
+
+#[test]
+fn a_store_with_raised_bounds_takes_what_legacy_cannot_read_and_says_so() {
+    let workspace = Workspace::new();
+    let mut legacy_run = LegacyRun::new("r", &["started"]);
+    while legacy_run.lines.len() < 600 {
+        let key = format!("key-{}", legacy_run.lines.len());
+        legacy_run.append("run.planning.completed", &key, legbook::json::Object::default());
+    }
+    legacy_run.write(&workspace.path());
+    workspace
+        .legbook(["runs", "import", "r"])
+        .refused(2, "bound exceeded: the journal has more than 512 events");
+    workspace.legbook(["db", "set", "max-journal-events", "600"]).expect(0);
+    workspace.legbook(["runs", "import", "r"]).expect(0);
+    let answer = workspace.legbook(["runs", "export", "r", "--to", "out", "--json"]).json();
+    assert_eq!(answer["runs"][0]["within_legacy_bounds"], false);
+    assert_eq!(picture(&workspace.path().join("out/r")), picture(&workspace.path().join("r")));
+}
+
+#[test]
+fn without_a_terminal_there_is_no_bar_and_quiet_says_nothing() {
+    let workspace = Workspace::new();
+    LegacyRun::new("r", &["started"]).write(&workspace.path());
+    let answer = workspace.legbook(["runs", "import", "r"]);
+    assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "no bar without a terminal");
+    assert_eq!(workspace.legbook(["runs", "import", "r", "--quiet"]).stdout, "");
 }

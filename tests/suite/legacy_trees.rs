@@ -20,8 +20,12 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
+        Self::with(StoreOptions::default())
+    }
+
+    pub(crate) fn with(options: StoreOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path().join("home/store.db"), StoreOptions::default()).unwrap();
+        let store = Store::open(folder.path().join("home/store.db"), options).unwrap();
         Self { folder, store }
     }
 
