@@ -13,8 +13,10 @@ use crate::fakes::{text, vectors};
 use crate::legacy_trees::{Home, LegacyRun, picture, write_files};
 use crate::support::{Process, Workspace};
 
-/// A verdict as the vectors have it.
-fn said(run: &RunVerdict) -> (String, String) {
+/// A verdict and its reason, as the vectors have them.
+type Said = (String, String);
+
+fn said(run: &RunVerdict) -> Said {
     (run.verdict.word().to_owned(), run.says.clone())
 }
 
@@ -37,7 +39,7 @@ fn every_verdict_of_the_vectors_where_it_is_and_after_an_import() {
     let (mut seen, mut failures) = (0, Vec::new());
     let folder = tempfile::tempdir().unwrap();
     // A store takes one journal of a run, and here many have the same name.
-    let mut homes: Vec<(Home, BTreeMap<String, (String, String)>)> = Vec::new();
+    let mut homes: Vec<(Home, BTreeMap<String, Said>)> = Vec::new();
     for (number, vector) in vectors("doctor-verdicts.jsonl").iter().enumerate() {
         let expected = (text(vector, "verdict").to_owned(), text(vector, "reason").to_owned());
         let directory = place(vector, &folder.path().join(number.to_string()));
@@ -68,7 +70,7 @@ fn every_verdict_of_the_vectors_where_it_is_and_after_an_import() {
     let mut taken_reasons = BTreeSet::new();
     for (home, taken) in homes {
         let report = look(home.store.path(), true, None).unwrap();
-        let stored: BTreeMap<String, (String, String)> =
+        let stored: BTreeMap<String, Said> =
             report.runs.iter().map(|run| (run.run_id.clone(), said(run))).collect();
         if stored != taken {
             failures.push(format!("imported: {stored:?}, not {taken:?}"));
@@ -112,7 +114,7 @@ fn the_program_says_the_same_of_a_folder_a_workspace_and_one_directory() {
         assert_eq!(answer.code, 2, "{answer:?}");
         let said: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
         let runs = said["stores"][0]["runs"].as_array().unwrap();
-        let said: BTreeMap<String, (String, String)> = runs
+        let said: BTreeMap<String, Said> = runs
             .iter()
             .map(|run| {
                 let word = |key: &str| run[key].as_str().unwrap().to_owned();
