@@ -34,7 +34,7 @@ impl RunId {
             None
         };
         match rule {
-            Some(rule) => Err(IdError::RunId { rule }),
+            Some(rule) => Err(IdError::RunId { text: text.to_owned(), rule }),
             None => Ok(Self(text.to_owned())),
         }
     }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use legbook::db::{Location, Store, StoreOptions, locate};
+use legbook::db::{Location, Store, StoreOptions, git_root, locate};
 use legbook::error::{Error, StoreError};
 
 use super::exit::{self, Failure};
@@ -57,9 +57,35 @@ impl Context {
         }
     }
 
+    /// Whether the store was named, by `--store` or LEGBOOK_STORE.
+    pub(crate) fn names_store(&self) -> bool {
+        self.named.is_some()
+    }
+
     /// Opens the store, making it where there is none.
     pub(crate) fn open_or_make(&self) -> Result<Store, Failure> {
-        Ok(Store::open(self.location()?.path, StoreOptions::default())?)
+        let location = self.location()?;
+        self.note_outside(&location);
+        Ok(Store::open(location.path, StoreOptions::default())?)
+    }
+
+    /// Opens the store for a write; an absent one is refused.
+    pub(crate) fn open_to_write(&self) -> Result<Store, Failure> {
+        let location = self.location()?;
+        self.note_outside(&location);
+        Ok(Store::open_existing(location.path, StoreOptions::default())?)
+    }
+
+    /// Tells a writer whose store was found above its git root that what it writes goes there.
+    fn note_outside(&self, location: &Location) {
+        let outside = |root: &&Path| !location.path.starts_with(root);
+        if let Some(root) = git_root(&self.cwd).filter(outside).filter(|_| self.named.is_none()) {
+            self.render.note(&format!(
+                "note: the store is {}, outside the git repository {}; --store or LEGBOOK_STORE names another",
+                location.path.display(),
+                root.display()
+            ));
+        }
     }
 
     /// Opens the store; an absent one is refused.

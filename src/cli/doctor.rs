@@ -83,7 +83,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         answer(context.render, outcome, exit, &stores, kept.as_ref())?;
     } else {
         for store in stores {
-            tell(context, store, arguments.warn_ok)?;
+            tell(context, store, arguments)?;
         }
         if let Some(kept) = &kept {
             context.render.note(&kept.says());
@@ -155,19 +155,20 @@ fn answer(
 }
 
 /// Tells people about one store: with `--quiet` nothing where it is well, else one line.
-fn tell(context: &Context, store: Examined, warn_ok: bool) -> Result<(), Failure> {
+fn tell(context: &Context, store: Examined, arguments: &Arguments) -> Result<(), Failure> {
     let render = context.render;
     let outcome = store.outcome();
     let report = match store.result {
         Ok(report) => report,
         Err(source) => {
-            context.report(&Failure::Unchecked { store: store.path, source: Box::new(source) });
+            let named = !arguments.stores.is_empty() || context.names_store();
+            context.report(&Failure::Unchecked { store: store.path, named, source: Box::new(source) });
             return Ok(());
         }
     };
     let line = line(render, &store.path, outcome, &report);
     if render.quiet() {
-        return if exit(outcome, warn_ok) == Exit::DONE { Ok(()) } else { render.text(&line) };
+        return if exit(outcome, arguments.warn_ok) == Exit::DONE { Ok(()) } else { render.text(&line) };
     }
     let mut text = line;
     for finding in &report.findings {
@@ -191,10 +192,17 @@ fn tell(context: &Context, store: Examined, warn_ok: bool) -> Result<(), Failure
 
 fn line(render: Render, store: &Path, outcome: Outcome, report: &Report) -> String {
     let word = render.paint(tone(outcome), outcome.word());
+    let count = report.findings.len();
     let kinds: BTreeSet<&str> = report.findings.iter().map(|finding| finding.kind.word()).collect();
     let kinds: Vec<&str> = kinds.into_iter().collect();
-    let found = if kinds.is_empty() { String::new() } else { format!("; found: {}", kinds.join(", ")) };
-    format!("{}: {word}: {}{}\n", printable(&store.to_string_lossy()), printable(&report.detail()), found)
+    let found =
+        if kinds.is_empty() { String::new() } else { format!("; findings: {count} ({})", kinds.join(", ")) };
+    format!(
+        "{}: {word}: runs {}{}\n",
+        printable(&store.to_string_lossy()),
+        printable(&report.detail()),
+        found
+    )
 }
 
 fn told_finding(render: Render, finding: &Finding) -> String {

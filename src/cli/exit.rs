@@ -10,11 +10,13 @@ mod remedy;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use legbook::Error;
 use legbook::error::{HandoffError, RunError, StoreError};
 use legbook::id::RunId;
 use legbook::stage::{PipelineName, StageName};
+use nix::sys::signal::Signal;
 
 pub(crate) use handoff::LegCall;
 pub(crate) use remedy::remedy;
@@ -40,6 +42,11 @@ impl Exit {
     /// The number.
     pub(crate) const fn code(self) -> u8 {
         self.0
+    }
+
+    /// The exit code that tells of an end by `signal`: 128 and its number.
+    pub(crate) fn after_signal(signal: Signal) -> Self {
+        Self(u8::try_from(128 + signal as i32).unwrap_or(u8::MAX))
     }
 
     /// The exit code of a child, passed on.
@@ -85,6 +92,8 @@ pub(crate) enum Failure {
     Unchecked {
         /// The store as it was named.
         store: PathBuf,
+        /// Whether somebody named it.
+        named: bool,
         /// Why.
         #[source]
         source: Box<Error>,
@@ -92,6 +101,16 @@ pub(crate) enum Failure {
     /// A run was not recovered. That its run.json can't be read refuses a recovery, as a fault in its journal does.
     #[error(transparent)]
     Unrecovered(Error),
+    /// A run was not begun, or not taken up again.
+    #[error("{source}")]
+    NotBegun {
+        /// Why.
+        source: Box<Error>,
+        /// How long the workspace's lock was waited for.
+        waited: Duration,
+        /// Whether it was to be the run of one command (`legbook run`).
+        of_command: bool,
+    },
     /// A command has ended, and how it ended could not be written to its run.
     #[error("the command has ended, and its run {run_id} does not say so: {source}")]
     Unrecorded {
@@ -188,6 +207,7 @@ fn is_own_failure(failure: &Failure) -> bool {
         Failure::Unexported { .. } => true,
         Failure::Unrecorded { source, .. } | Failure::Unchecked { source, .. } => is_the_machines(source),
         Failure::Leg { source, .. } => is_the_machines(source),
+        Failure::NotBegun { source, .. } => is_the_machines(source),
         Failure::Degraded { .. } => false,
     }
 }

@@ -16,6 +16,7 @@ mod run;
 mod runs;
 mod stage;
 mod supervise;
+mod usage;
 mod values;
 
 use std::ffi::OsString;
@@ -92,12 +93,13 @@ pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let cli =
         Cli::command().try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
-    let policy = policy(arguments);
+    let words = usage::command_words(Cli::command(), arguments);
+    let word = |place: usize| words.get(place).map(String::as_str);
+    let policy = Policy::of(word(0), word(1));
     match cli {
         Ok(cli) => run(cli, policy).into(),
         Err(error) => {
-            // Nobody is left to be told where the stream is gone.
-            let _ = error.print();
+            usage::tell(&error, &Cli::command(), &words);
             // `--help` and `--version` come this way too.
             if error.use_stderr() { policy.usage().into() } else { Exit::DONE.into() }
         }
@@ -110,14 +112,6 @@ pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn outlive_size_limits() {
     // Where it is refused, the signal ends the process as before.
     let _ = signal_hook::flag::register(Signal::SIGXFSZ as i32, Arc::default());
-}
-
-/// The policy of the command that was meant, also where the rest of the line can't be understood.
-fn policy(arguments: Vec<OsString>) -> Policy {
-    let lenient = Cli::command().ignore_errors(true);
-    let Ok(matches) = lenient.try_get_matches_from(arguments) else { return Policy::General };
-    let verb = matches.subcommand().and_then(|(_, matches)| matches.subcommand_name());
-    Policy::of(matches.subcommand_name(), verb)
 }
 
 /// Calls the command, and tells what it failed at.

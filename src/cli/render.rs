@@ -80,8 +80,13 @@ impl Render {
     pub(crate) fn note(self, text: &str) {
         if !self.quiet {
             // Nobody is left to be told where stderr is gone.
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", printable(text));
         }
+    }
+
+    /// Warns people of what a command has done all the same, on stderr; not with `--quiet`.
+    pub(crate) fn warn(self, text: &str) {
+        self.note(&format!("warning: {text}"));
     }
 
     /// `text` in the colour of how something stands, where stdout shows colours.
@@ -101,9 +106,23 @@ pub(crate) enum Tone {
 /// Prints a failure on stderr: what was refused, then what to do about it.
 pub(crate) fn failure(message: &str, remedy: &str) {
     let mut stderr = io::stderr().lock();
-    let label = if wants_colour(&stderr) { paint(Tone::Bad, "error:") } else { "error:".to_owned() };
+    let label = error_label(&stderr);
     // Nobody is left to be told where stderr is gone.
     let _ = writeln!(stderr, "{label} {}\nhelp: {}", printable(message), printable(remedy));
+}
+
+/// Prints what the parser says of a command line, which is many lines and begins with `error:`, then what to do.
+pub(crate) fn misunderstood(text: &str, remedy: &str) {
+    let mut stderr = io::stderr().lock();
+    let label = error_label(&stderr);
+    let text = text.strip_prefix("error:").unwrap_or(text);
+    let text = text.lines().map(printable).collect::<Vec<_>>().join("\n");
+    // Nobody is left to be told where stderr is gone.
+    let _ = writeln!(stderr, "{label}{text}\n\nhelp: {remedy}");
+}
+
+fn error_label(stderr: &impl IsTerminal) -> String {
+    if wants_colour(stderr) { paint(Tone::Bad, "error:") } else { "error:".to_owned() }
 }
 
 fn wants_colour(stream: &impl IsTerminal) -> bool {

@@ -18,6 +18,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use legbook::Error;
 use legbook::clock::{self, Clock, SystemClock};
@@ -25,12 +26,16 @@ use legbook::db::Store;
 use legbook::error::{LockError, RunError};
 use legbook::id::RunId;
 use legbook::run::{self, Credentials, Failure as RunFailure, StartRequest, Started, StatusChange};
+use nix::sys::signal::Signal;
 
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::render::object;
 use super::supervise::{Ended, Supervisor};
-use super::values::{path, positive_seconds};
+use super::values::{path, positive_seconds, seconds};
+
+/// How often a wait for the lock looks whether it is free.
+const POLL: Duration = Duration::from_millis(200);
 
 /// Run a command as a run: lock, journal, status, exit code
 #[derive(Debug, Args)]
@@ -51,6 +56,9 @@ pub(crate) struct Arguments {
     /// The run directory itself [default: runs/ID beside the store]
     #[arg(long, value_name = "DIR", value_parser = path())]
     run_dir: Option<PathBuf>,
+    /// Wait so long for the workspace's lock: 5, 90s, 30m
+    #[arg(long, value_name = "SECONDS", default_value = "0", hide_default_value = true, value_parser = seconds)]
+    wait: Duration,
     /// End CMD after so long: SIGTERM, 5 s later SIGKILL; the run ends `timeout`
     #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
     timeout: Option<Duration>,
@@ -71,23 +79,60 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
     let store = context.open_or_make()?;
     // From here on a signal waits for the command: it can't leave a run that is begun and never ended.
     let supervisor = Supervisor::prepare(clock).map_err(Error::io("watch over", "the command"))?;
-    let started = run::start(
-        &store,
-        &StartRequest {
-            run_id,
-            task: arguments.task,
-            cwd: context.cwd().to_path_buf(),
-            run_dir: arguments.run_dir,
-            owner_pid: std::process::id(),
-            lease: None,
-            journal: !arguments.no_journal,
-            resume: false,
-            wait: Duration::ZERO,
-        },
-    )?;
+    let request = StartRequest {
+        run_id,
+        task: arguments.task,
+        cwd: context.cwd().to_path_buf(),
+        run_dir: arguments.run_dir,
+        owner_pid: std::process::id(),
+        lease: None,
+        journal: !arguments.no_journal,
+        resume: false,
+        wait: Duration::ZERO,
+    };
+    let started = match begin(&store, &request, &supervisor, arguments.wait)? {
+        Begun::Started(started) => *started,
+        Begun::Canceled(signal) => {
+            context.render.note(&format!("legbook: canceled by {signal} while waiting; nothing was begun"));
+            return Ok(Exit::after_signal(signal));
+        }
+    };
     let command = command(&store, &started, arguments.command);
     let ended = supervisor.run(command, arguments.timeout).map_err(Error::io("watch over", "the command"))?;
     conclude(context, &store, started, &ended)
+}
+
+/// What became of the wait for the lock.
+enum Begun {
+    Started(Box<Started>),
+    /// This signal was to end legbook before there was a run.
+    Canceled(Signal),
+}
+
+/// Begins the run, and tries for as long as `wait` while somebody else has the lock. A signal ends the wait.
+fn begin(
+    store: &Store,
+    request: &StartRequest,
+    supervisor: &Supervisor,
+    wait: Duration,
+) -> Result<Begun, Failure> {
+    // A wait beyond what the calendar can tell is one without an end.
+    let longest = TimeDelta::from_std(wait).unwrap_or(TimeDelta::MAX);
+    let deadline = store.clock().now().checked_add_signed(longest).unwrap_or(DateTime::<Utc>::MAX_UTC);
+    loop {
+        let source = match run::start(store, request) {
+            Ok(started) => return Ok(Begun::Started(Box::new(started))),
+            Err(source) => source,
+        };
+        let may_become_free = matches!(&source, Error::Lock(error) if error.may_become_free());
+        if !may_become_free || store.clock().now() >= deadline {
+            return Err(Failure::NotBegun { source: Box::new(source), waited: wait, of_command: true });
+        }
+        store.clock().sleep(POLL);
+        if let Some(signal) = supervisor.told_to_end() {
+            return Ok(Begun::Canceled(signal));
+        }
+    }
 }
 
 /// A name that sorts by time.

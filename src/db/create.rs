@@ -3,14 +3,18 @@
 //! A new store is built whole under a private name in its folder (WAL set, migrated, identity minted, closed, synced)
 //! and then given its own name by a rename that replaces nothing. So a store is absent or whole, never half made:
 //! twenty processes that find none all build one, one rename wins, and the others use the winner's. A crash before
-//! the rename leaves only a file `.store.*.tmp`, which nobody reads.
+//! the rename leaves only a file `.store.*.tmp`, which nobody reads. A folder `.legbook` that is made here gets a
+//! `.gitignore` that hides all of it.
 
-use std::fs::{self, DirBuilder, File, Permissions};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, params};
 
+use super::location::FOLDER;
 use super::{migrate, open};
 use crate::clock::{self, Clock};
 use crate::error::{Error, Result, StoreError};
@@ -40,14 +44,31 @@ fn private_folder(folder: &Path) -> Result<()> {
     }
     for place in missing.into_iter().rev() {
         match DirBuilder::new().mode(0o700).create(place) {
-            Ok(()) => fs::set_permissions(place, Permissions::from_mode(0o700))
-                .map_err(Error::io("set the mode of", place))?,
+            Ok(()) => {
+                fs::set_permissions(place, Permissions::from_mode(0o700))
+                    .map_err(Error::io("set the mode of", place))?;
+                if place.file_name() == Some(OsStr::new(FOLDER)) {
+                    ignore_all(place)?;
+                }
+            }
             // Another process made it meanwhile.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && place.is_dir() => {}
             Err(error) => return Err(Error::io("make the folder", place)(error)),
         }
     }
     Ok(())
+}
+
+/// Tells git to leave `folder`, which was made just now, alone: a journal is private, and `git add -A` adds what is not
+/// ignored. A crash before it leaves a folder without the file, which is nobody's fault and made by nobody later.
+fn ignore_all(folder: &Path) -> Result<()> {
+    let path = folder.join(".gitignore");
+    let written =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).and_then(|mut file| {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+            file.write_all(b"*\n")
+        });
+    written.map_err(Error::io("write", path))
 }
 
 fn build(path: &Path, clock: &dyn Clock) -> Result<()> {

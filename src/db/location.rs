@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result, StoreError};
 
 /// The folder that holds a store found by looking upwards.
-const FOLDER: &str = ".legbook";
+pub(super) const FOLDER: &str = ".legbook";
 /// The store's file in it.
 const FILE: &str = "store.db";
 

@@ -96,6 +96,8 @@ fn check_file(path: &Path) -> Result<()> {
     let metadata = fs::symlink_metadata(path).map_err(Error::io("look at", path))?;
     let rule = if metadata.file_type().is_symlink() {
         "it is a symbolic link"
+    } else if metadata.is_dir() {
+        "it is a directory"
     } else if !metadata.is_file() {
         "it is not a regular file"
     } else if metadata.nlink() > 1 {

@@ -79,7 +79,7 @@ pub(super) fn locks(connection: &Connection, store: &Path, judge: &Judge<'_>) ->
             LockState::Stale { why, .. } => findings.push(Finding::of_run(
                 &name,
                 Kind::StaleLock,
-                format!("the owner of the run's lock is dead: {why}"),
+                format!("the owner of the run's lock is dead: {why}; a leg that still has the token can just write on"),
                 Remedy::legbook(store, &["runs", "recover", &name]),
             )),
             LockState::Invalid { why } => findings.push(Finding::of_run(

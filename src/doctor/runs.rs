@@ -16,6 +16,7 @@ use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::id::RunId;
 use crate::lock::{self, Judge, LockState};
+use crate::run::directory;
 use crate::run::file::{self, OnDisk};
 
 /// By how many bytes a receipt may be larger than the checkpoint that it is made of.
@@ -150,7 +151,10 @@ impl Court<'_> {
     /// same, so that a lock can't hide a damaged journal.
     fn look_at_live(&self, run: &Run, findings: &mut Vec<Finding>) -> Result<()> {
         match self.journal(run) {
-            Ok(checkpoint) => self.beside(&run.run_id, &checkpoint, findings)?,
+            Ok(checkpoint) => {
+                let next_write = Remedy::advice("the next write of the run puts it right");
+                self.beside(&run.run_id, &checkpoint, next_write, findings)?;
+            }
             Err(Stop::Fault(fault)) => {
                 let remedy = self.raise(&fault).unwrap_or_else(restore);
                 let what = format!("{}: {}", fault.reason.says(), fault.detail);
@@ -165,7 +169,8 @@ impl Court<'_> {
         let run_id = run.run_id.as_str();
         let checkpoint = self.journal(run)?;
         self.headroom(run, findings)?;
-        self.beside(run_id, &checkpoint, findings)?;
+        let export = Remedy::legbook(self.store, &["runs", "export", run_id]);
+        self.beside(run_id, &checkpoint, export, findings)?;
         self.check_run_json(run, &checkpoint)
     }
 
@@ -340,7 +345,14 @@ impl Court<'_> {
     }
 
     /// What stands beside a whole journal and a valid checkpoint and should say the same.
-    fn beside(&self, run_id: &str, checkpoint: &Checkpoint, findings: &mut Vec<Finding>) -> Result<()> {
+    /// `columns`: what puts the columns of the run's row right.
+    fn beside(
+        &self,
+        run_id: &str,
+        checkpoint: &Checkpoint,
+        columns: Remedy,
+        findings: &mut Vec<Finding>,
+    ) -> Result<()> {
         let place: Option<i64> =
             self.one(include_str!("sql/event_columns.sql"), named_params! { ":run_id": run_id })?;
         if let Some(place) = place {
@@ -361,9 +373,7 @@ impl Court<'_> {
                 run_id,
                 Kind::RunColumns,
                 format!("{column} of the run's row is not that of its last snapshot"),
-                Remedy::advice(
-                    "the next write of the run puts it right; runs show and at tell what the snapshot says",
-                ),
+                columns,
             ));
         }
         if self.one(include_str!("sql/receipt_of_other_bytes.sql"), of_checkpoint)?.unwrap_or(false) {
@@ -416,10 +426,20 @@ impl Court<'_> {
         Some(Remedy::legbook(self.store, &["db", "set", key, &needs.to_string()]))
     }
 
+    /// Where the run directory may be, if run.json is missing because its folder was moved with the store.
+    fn moved_to(&self, run: &Run) -> Option<PathBuf> {
+        directory::beside_store(self.store.parent()?, &run.run_id, run.run_dir.as_deref()?)
+    }
+
     fn remedy(&self, run: &Run, fault: &Fault, lock: &LockState) -> Remedy {
         let runs = |verb| Remedy::legbook(self.store, &["runs", verb, &run.run_id]);
         if let Some(raise) = self.raise(fault) {
             return raise;
+        }
+        if let (Reason::RunJsonMissing, Some(directory)) = (fault.reason, self.moved_to(run)) {
+            let directory = directory.to_string_lossy();
+            let recover = ["runs", "recover", &run.run_id, "--run-dir", &directory];
+            return Remedy::legbook(self.store, &recover);
         }
         match fault.reason {
             Reason::RunJsonMissing | Reason::RunJsonUnparseable | Reason::RunJsonBehind

@@ -21,6 +21,14 @@ pub enum LockError {
         /// What makes it live.
         why: String,
     },
+    /// The run that is to be taken up again holds the lock itself, and its owner lives.
+    #[error("{}", bounded(format!("the lock is held by {owner} itself: {why}")))]
+    HeldByItself {
+        /// The owner.
+        owner: Party,
+        /// What makes it live.
+        why: String,
+    },
     /// Whether the lock's owner lives can't be told, which counts as live.
     #[error("{}", bounded(format!("the workspace is locked by {owner}: it may live, for {why}")))]
     OwnerUnknown {
@@ -100,6 +108,16 @@ pub enum LockError {
         /// The workspace.
         path: PathBuf,
     },
+}
+
+impl LockError {
+    /// Whether waiting may help: somebody who lives, or may live, has the lock.
+    pub fn may_become_free(&self) -> bool {
+        matches!(
+            self,
+            Self::Held { .. } | Self::HeldByItself { .. } | Self::OwnerUnknown { .. } | Self::Claimed { .. }
+        )
+    }
 }
 
 /// Who owns a lock or claims it, as a message names it.

@@ -126,5 +126,7 @@ pub enum RecoveryError {
         run_id: RunId,
         /// The run directory that the store knows.
         path: PathBuf,
+        /// A directory of the run's id beside the store, which may be it.
+        found: Option<PathBuf>,
     },
 }

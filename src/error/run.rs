@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::lock::bounded;
+use super::quoted;
 use crate::id::RunId;
 
 /// Why something is refused to a run.
@@ -35,8 +37,10 @@ pub enum RunError {
     #[error("the path {} is not UTF-8", .0.display())]
     PathNotUtf8(PathBuf),
     /// A status word outside the vocabulary.
-    #[error("unknown status; known are {known}")]
+    #[error("{}", bounded(format!("unknown status {}; known are {known}", quoted(status))))]
     UnknownStatus {
+        /// The word.
+        status: String,
         /// The vocabulary.
         known: String,
     },
@@ -44,12 +48,14 @@ pub enum RunError {
     #[error("the status {0} does not end a run")]
     NotTerminal(String),
     /// The run has ended, and the change would make it run again.
-    #[error("the run {run_id} has ended ({status})")]
+    #[error("the run {run_id} has ended ({status:.64})")]
     Ended {
         /// The run.
         run_id: String,
         /// Its status.
         status: String,
+        /// Whether it still holds its lock.
+        locked: bool,
     },
     /// A snapshot is needed and the run has none: no journal, and no readable run.json.
     #[error("the run {run_id} has no snapshot: {}: {fault}", path.display())]

@@ -16,12 +16,12 @@ use crate::json::{self, Object};
 use crate::lock::{self, Claim};
 use crate::receipt;
 use crate::run::file::{self, ExportLock, OnDisk};
+use crate::run::last::was_snapshot;
 use crate::run::terminalize::{Place, dead};
 use crate::run::{receipts, table};
 use crate::step::Step;
 
 use super::outcome::Action;
-use super::scene::was_snapshot;
 use super::validate::{Validated, validate};
 
 /// What becomes of run.json.

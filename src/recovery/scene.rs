@@ -3,6 +3,8 @@
 //! One read transaction. The store is read before run.json: a recovery that is ending beside this one writes run.json
 //! before it removes the lock, so whoever finds no lock finds the ended run too.
 
+use std::path::PathBuf;
+
 use rusqlite::{Transaction, named_params};
 
 use crate::db::Store;
@@ -13,8 +15,9 @@ use crate::json::{Object, Value};
 use crate::lock::{self, Judge, LockState};
 use crate::receipt;
 use crate::run::Run;
+use crate::run::directory;
 use crate::run::file::{self, OnDisk};
-use crate::run::last::{LastSnapshot, last_snapshot};
+use crate::run::last::{LastSnapshot, last_snapshot, was_snapshot};
 use crate::run::table;
 use crate::run::terminalize::Place;
 
@@ -32,6 +35,8 @@ pub(super) struct Scene {
     /// The store's last snapshot, where it ends the run.
     ending: Option<Object>,
     lock: LockState,
+    /// The store's folder.
+    folder: PathBuf,
 }
 
 /// What there is to do.
@@ -73,7 +78,16 @@ impl Scene {
             _ => false,
         };
         let ending = last.and_then(|last| last.object()).filter(receipt::is_terminal);
-        Ok(Self { run, journaled, place, on_disk, superseded, ending, lock })
+        Ok(Self {
+            run,
+            journaled,
+            place,
+            on_disk,
+            superseded,
+            ending,
+            lock,
+            folder: store.folder().to_path_buf(),
+        })
     }
 
     /// The course to take.
@@ -89,8 +103,8 @@ impl Scene {
                 Course::Stale
             }
         };
-        if course != Course::Ended {
-            self.check_directory()?;
+        if course != Course::Ended && !self.place.moved {
+            directory::check_not_moved(&self.folder, &self.run)?;
         }
         Ok(course)
     }
@@ -109,17 +123,6 @@ impl Scene {
             LockState::Invalid { why } => RecoveryError::InvalidLock { run_id, why: why.clone() },
             LockState::Absent => RecoveryError::NoLock { run_id, journaled: self.journaled },
         })
-    }
-
-    /// A run directory that is gone is made anew, for what the store holds must be recoverable. Not so where its
-    /// workspace is gone too: that was moved, and a second directory would stand where nobody looks.
-    fn check_directory(&self) -> Result<(), RecoveryError> {
-        let workspace_gone = self.run.workspace.as_deref().is_some_and(|workspace| !workspace.is_dir());
-        if workspace_gone && !self.place.moved && self.lacks_directory() {
-            let path = self.place.run_dir.clone();
-            return Err(RecoveryError::DirectoryGone { run_id: self.run.run_id.clone(), path });
-        }
-        Ok(())
     }
 
     /// Whether the run directory has to be made.
@@ -162,14 +165,6 @@ fn known_last(tx: &Transaction<'_>, run_id: &RunId) -> Result<Option<LastSnapsho
         Err(Error::Checkpoint(_) | Error::Journal(_)) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Whether `bytes` were a snapshot of the run: an event names them, or they are a receipt.
-pub(super) fn was_snapshot(tx: &Transaction<'_>, run_id: &RunId, bytes: &[u8]) -> Result<bool> {
-    let mut statement = tx.prepare_cached(include_str!("sql/was_snapshot.sql"))?;
-    let sha256 = Digest::of(bytes).to_hex();
-    Ok(statement
-        .query_row(named_params! { ":run_id": run_id.as_str(), ":sha256": sha256 }, |row| row.get(0))?)
 }
 
 /// Where the run lives: the directory that was given, which must be there and no other run's, else the known one.

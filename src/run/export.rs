@@ -8,8 +8,9 @@ use crate::error::{CheckpointError, Result, RunError};
 use crate::id::RunId;
 use crate::lock::{self, Judge};
 
+use super::directory;
 use super::file::{self, ExportLock, OnDisk};
-use super::last::last_snapshot;
+use super::last::{last_snapshot, note_last_snapshot};
 use super::table::{self, Run};
 
 /// What an export did.
@@ -26,17 +27,22 @@ pub struct Exported {
 /// Replaces run.json by the store's last snapshot, under the export lock; a different file is kept as
 /// `run.json.replaced-<32 hex>` (contract store.md, Commands).
 ///
-/// A run that was imported and has no directory gets one, `runs/<run id>` beside the store.
+/// A run that was imported and has no directory gets one, `runs/<run id>` beside the store. What the run's row says of its
+/// last snapshot is noted anew.
 ///
-/// A crash between the two renames leaves no run.json: the same call again ends it.
+/// A crash between the two renames leaves no run.json, one before the last transaction a row as it was: the same call
+/// again ends it.
 ///
 /// # Errors
-/// [`RunError::LiveOwner`] beside a live owner; [`RunError::NoJournal`]; /// [`CheckpointError::DigestMismatch`] where the stored bytes are spoiled; [`crate::Error::Io`].
+/// [`RunError::LiveOwner`] beside a live owner; [`RunError::NoJournal`];
+/// [`RecoveryError::DirectoryGone`](crate::error::RecoveryError::DirectoryGone) where the run was moved, so that no
+/// second directory is made; [`CheckpointError::DigestMismatch`] where the stored bytes are spoiled; [`crate::Error::Io`].
 pub fn export(store: &Store, run_id: &RunId) -> Result<Exported> {
     let run = store.read(|tx| table::get(tx, run_id))?;
     if !run.journaled {
         return Err(RunError::NoJournal(run_id.to_string()).into());
     }
+    directory::check_not_moved(store.folder(), &run)?;
     // A run that was imported gets its directory here.
     let wanted = match &run.run_dir {
         Some(run_dir) => run_dir.clone(),
@@ -56,24 +62,24 @@ pub fn export(store: &Store, run_id: &RunId) -> Result<Exported> {
         return Err(CheckpointError::DigestMismatch { sha256: last.sha256 }.into());
     }
     let on_disk = file::read(&run_dir)?;
-    if on_disk.bytes() == Some(last.bytes.as_slice()) {
-        settle(store, &run, &run_dir)?;
-        return Ok(Exported { sha256: last.sha256, unchanged: true, kept_as: None });
+    let unchanged = on_disk.bytes() == Some(last.bytes.as_slice());
+    let mut kept_as = None;
+    if !unchanged {
+        if on_disk != OnDisk::Missing {
+            kept_as = Some(export.set_aside("replaced", store.clock())?);
+        }
+        export.replace(store, &last.bytes)?;
     }
-    let kept_as = match on_disk {
-        OnDisk::Missing => None,
-        _ => Some(export.set_aside("replaced", store.clock())?),
-    };
-    export.replace(store, &last.bytes)?;
     settle(store, &run, &run_dir)?;
-    Ok(Exported { sha256: last.sha256, unchanged: false, kept_as })
+    Ok(Exported { sha256: last.sha256, unchanged, kept_as })
 }
 
-/// Notes the directory of a run that had none. A crash before leaves run.json there and the run without it: the same call
-/// again ends it.
+/// Notes what the last snapshot says, and the directory of a run that had none.
 fn settle(store: &Store, run: &Run, run_dir: &Path) -> Result<()> {
-    if run.run_dir.is_some() {
-        return Ok(());
-    }
-    store.write(|tx| table::relocate(tx, &run.run_id, run_dir))
+    store.write(|tx| {
+        if run.run_dir.is_none() {
+            table::relocate(tx, &run.run_id, run_dir)?;
+        }
+        note_last_snapshot(tx, &run.run_id)
+    })
 }

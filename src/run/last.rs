@@ -3,7 +3,7 @@
 //! This, not run.json, is what a run is: the next write compares with it, export puts it back, recovery starts from
 //! it. It is a question over `events` and `recoveries`, not a column that could lie. A run without a journal has none.
 
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::{OptionalExtension, Transaction, named_params};
 
 use crate::checkpoint;
 use crate::digest::Digest;
@@ -11,6 +11,8 @@ use crate::error::{CheckpointError, JournalError, Result};
 use crate::id::RunId;
 use crate::journal::{self, LatestCheckpoint};
 use crate::json::{self, Object};
+
+use super::table;
 
 /// The last snapshot, still unparsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,4 +59,26 @@ pub(crate) fn last_snapshot(tx: &Transaction<'_>, run_id: &RunId) -> Result<Opti
     let sha256 = checkpoint.sha256;
     let bytes = checkpoint::get(tx, sha256)?.ok_or(CheckpointError::Missing { sha256 })?;
     Ok(Some(LastSnapshot { sha256, bytes, checkpoint, is_receipt: false }))
+}
+
+/// Notes in the run's row what its last snapshot says, as the write of it did.
+///
+/// # Errors
+/// As [`last_snapshot`]. One that holds no object is no error: nothing is noted then.
+pub(crate) fn note_last_snapshot(tx: &Transaction<'_>, run_id: &RunId) -> Result<()> {
+    match last_snapshot(tx, run_id)?.and_then(|last| last.object()) {
+        Some(object) => table::note_snapshot(tx, run_id, &object),
+        None => Ok(()),
+    }
+}
+
+/// Whether `bytes` were a snapshot of the run: an event names them, or they are a receipt.
+///
+/// # Errors
+/// SQLite's own.
+pub(crate) fn was_snapshot(tx: &Transaction<'_>, run_id: &RunId, bytes: &[u8]) -> Result<bool> {
+    let mut statement = tx.prepare_cached(include_str!("sql/was_snapshot.sql"))?;
+    let sha256 = Digest::of(bytes).to_hex();
+    Ok(statement
+        .query_row(named_params! { ":run_id": run_id.as_str(), ":sha256": sha256 }, |row| row.get(0))?)
 }

@@ -6,9 +6,11 @@
 //! * `write`: the write path; its header says what a crash leaves.
 //! * `start`, `status`: the snapshots that legbook makes itself (`snapshot`, pure).
 //! * `last`: what a run's last snapshot is. `file`: run.json on disk. `export`: putting it back.
+//! * `directory`: whether a run directory that is gone may be made anew.
 //! * `terminalize`: ending a run without a journal whose owner is dead.
 //! * `query`: reading; `project`: the last snapshot as the journal tells it. `table`, `receipts`: the rows.
 
+pub(crate) mod directory;
 mod export;
 pub mod file;
 pub(crate) mod last;
@@ -24,7 +26,7 @@ mod write;
 
 pub use export::{Exported, export};
 pub use project::project;
-pub use query::{Details, at, events, get, list, resolve, show};
+pub use query::{Details, RunJson, at, events, get, list, resolve, show};
 pub use snapshot::{Failure, ends_run, known_statuses};
 pub use start::{StartRequest, Started, let_go, register, start};
 pub use status::{StatusChange, finish, has_ended, set_status};

@@ -1,8 +1,8 @@
 //! Questions about runs. Each is one read transaction and changes nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rusqlite::OptionalExtension;
+use rusqlite::{OptionalExtension, Transaction};
 
 use crate::checkpoint;
 use crate::db::Store;
@@ -13,8 +13,9 @@ use crate::id::RunId;
 use crate::journal;
 use crate::json::Object;
 
+use super::directory;
 use super::file::{self, OnDisk};
-use super::last::last_snapshot;
+use super::last::{LastSnapshot, last_snapshot, was_snapshot};
 use super::table::{self, Run};
 
 /// The run that `text` names: a run id, a run directory (relative to `cwd`), or `latest`, the run made last. An id
@@ -71,10 +72,48 @@ pub fn get(store: &Store, run_id: &RunId) -> Result<Run> {
     store.read(|tx| table::get(tx, run_id))
 }
 
+/// What run.json is, beside the store's last snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunJson {
+    /// The store's last snapshot, to the byte.
+    Last,
+    /// It is not there.
+    Missing,
+    /// It is no JSON object.
+    Unparseable,
+    /// An earlier snapshot of the run, to the byte.
+    Older,
+    /// A JSON object that the store does not know.
+    Other,
+}
+
+impl RunJson {
+    /// Its stable word: `last`, `missing`, `unparseable`, `older` or `other`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Last => "last",
+            Self::Missing => "missing",
+            Self::Unparseable => "unparseable",
+            Self::Older => "older",
+            Self::Other => "other",
+        }
+    }
+
+    fn of(tx: &Transaction<'_>, run_id: &RunId, last: &LastSnapshot, on_disk: &OnDisk) -> Result<Self> {
+        Ok(match on_disk {
+            OnDisk::Missing => Self::Missing,
+            OnDisk::Snapshot(bytes, _) | OnDisk::Unparseable(bytes) if *bytes == last.bytes => Self::Last,
+            OnDisk::Unparseable(_) => Self::Unparseable,
+            OnDisk::Snapshot(bytes, _) if was_snapshot(tx, run_id, bytes)? => Self::Older,
+            OnDisk::Snapshot(_, _) => Self::Other,
+        })
+    }
+}
+
 /// A run with its journal's measure and its snapshots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Details {
-    /// The run.
+    /// The run. Status, task and times are what `snapshot` says, where there is one.
     pub run: Run,
     /// Events in its journal.
     pub events: i64,
@@ -86,8 +125,12 @@ pub struct Details {
     pub last_snapshot: Option<(Digest, bool)>,
     /// The snapshot that counts: the store's last, without a journal run.json. `None` where that holds no object.
     pub snapshot: Option<Object>,
+    /// What run.json on disk is; `None` without a journal or a directory.
+    pub run_json: Option<RunJson>,
     /// Whether run.json on disk is the store's last snapshot; `None` without a journal or a directory.
     pub run_json_current: Option<bool>,
+    /// `runs/<run id>` beside the store, where that is there and the run's own directory is not.
+    pub moved_to: Option<PathBuf>,
 }
 
 /// All that is known of `run_id`.
@@ -96,21 +139,26 @@ pub struct Details {
 /// [`RunError::Unknown`]; [`crate::Error::Io`] where run.json can't be read.
 pub fn show(store: &Store, run_id: &RunId) -> Result<Details> {
     store.read(|tx| {
-        let run = table::get(tx, run_id)?;
+        let mut run = table::get(tx, run_id)?;
         let tail = journal::tail(tx, run_id.as_str())?;
         let last = last_snapshot(tx, run_id)?;
         let on_disk = match &run.run_dir {
             Some(run_dir) => Some(file::read(run_dir)?),
             None => None,
         };
-        let run_json_current = match (&last, &on_disk) {
-            (Some(last), Some(on_disk)) => Some(on_disk.bytes() == Some(last.bytes.as_slice())),
+        let run_json = match (&last, &on_disk) {
+            (Some(last), Some(on_disk)) => Some(RunJson::of(tx, run_id, last, on_disk)?),
             _ => None,
         };
         let snapshot = match &last {
             Some(last) => last.object(),
             None => on_disk.as_ref().and_then(OnDisk::object).cloned(),
         };
+        if let Some(snapshot) = &snapshot {
+            run.take_from(snapshot);
+        }
+        let beside = |run_dir: &PathBuf| directory::beside_store(store.folder(), run_id.as_str(), run_dir);
+        let moved_to = run.run_dir.as_ref().and_then(beside);
         Ok(Details {
             run,
             events: tail.sequence,
@@ -118,7 +166,9 @@ pub fn show(store: &Store, run_id: &RunId) -> Result<Details> {
             last_digest: tail.digest,
             last_snapshot: last.map(|last| (last.sha256, last.is_receipt)),
             snapshot,
-            run_json_current,
+            run_json,
+            run_json_current: run_json.map(|run_json| run_json == RunJson::Last),
+            moved_to,
         })
     })
 }

@@ -12,13 +12,14 @@ use rusqlite::Transaction;
 
 use crate::clock::store_time;
 use crate::db::Store;
-use crate::error::{Error, Result, RunError};
+use crate::error::{Error, LockError, Result, RunError};
 use crate::id::RunId;
 use crate::json::Object;
 use crate::lock::{self, Judge, OwnerToken, Taken};
 use crate::process::Identity;
 use crate::step::Step;
 
+use super::directory;
 use super::file::{self, OnDisk};
 use super::snapshot::{self, Opening};
 use super::status;
@@ -34,7 +35,7 @@ const POLL: Duration = Duration::from_millis(200);
 pub struct StartRequest {
     /// Its id.
     pub run_id: RunId,
-    /// What it is to do; empty where nobody says.
+    /// What it is to do; empty where nobody says. A resumed run keeps the task that it has.
     pub task: String,
     /// Where it works: the workspace is the git root of this, else this itself.
     pub cwd: PathBuf,
@@ -71,7 +72,9 @@ pub struct Started {
 ///
 /// # Errors
 /// [`RunError::Exists`] (without `resume`), [`RunError::Unknown`] (with it), [`RunError::DirectoryTaken`],
-/// [`RunError::DeadOwner`]; a live owner's lock; and as [`super::write`].
+/// [`RunError::DeadOwner`]; a live owner's lock, [`LockError::HeldByItself`] where that is the run's own;
+/// [`RecoveryError::DirectoryGone`](crate::error::RecoveryError::DirectoryGone) where a run that is to be resumed was
+/// moved and no directory is given; and as [`super::write`].
 pub fn start(store: &Store, request: &StartRequest) -> Result<Started> {
     let workspace = lock::workspace_of(&request.cwd)?;
     let wanted = wanted_directory(store, request)?;
@@ -132,7 +135,7 @@ fn take_lock(
 ) -> Result<OwnerToken> {
     let owner = Identity::of(owner_pid, store.processes());
     let wanted = lock::Request { workspace, run_id, run_dir: Some(run_dir), owner: &owner, lease };
-    match lock::take(tx, store.clock(), &Judge::new(store), &wanted)? {
+    match lock::take(tx, store.clock(), &Judge::new(store), &wanted).map_err(|error| own(error, run_id))? {
         Taken::Token(token) => Ok(token),
         Taken::DeadOwner(lock) => {
             let journaled = table::get(tx, &lock.run_id)?.journaled;
@@ -141,11 +144,28 @@ fn take_lock(
     }
 }
 
+/// A lock that keeps out the run that holds it is named as that.
+fn own(error: Error, run_id: &RunId) -> Error {
+    match error {
+        Error::Lock(LockError::Held { owner, why }) if owner.run_id == *run_id => {
+            LockError::HeldByItself { owner, why }.into()
+        }
+        other => other,
+    }
+}
+
 fn wanted_directory(store: &Store, request: &StartRequest) -> Result<PathBuf> {
     if let Some(run_dir) = &request.run_dir {
         return Ok(request.cwd.join(run_dir));
     }
-    let known = if request.resume { store.read(|tx| table::get(tx, &request.run_id))?.run_dir } else { None };
+    let known = match request.resume {
+        true => {
+            let run = store.read(|tx| table::get(tx, &request.run_id))?;
+            directory::check_not_moved(store.folder(), &run)?;
+            run.run_dir
+        }
+        false => None,
+    };
     Ok(known.unwrap_or_else(|| store.folder().join("runs").join(request.run_id.as_str())))
 }
 
@@ -164,7 +184,7 @@ fn with_lock(
             Err(Error::Run(RunError::DeadOwner { run_id, journaled: false, .. })) => {
                 terminalize::dead_owner(store, &run_id)?;
             }
-            Err(error) if may_become_free(&error) && store.clock().now() < deadline => {
+            Err(Error::Lock(error)) if error.may_become_free() && store.clock().now() < deadline => {
                 store.clock().sleep(POLL)
             }
             answer => return answer,
@@ -201,12 +221,6 @@ fn attempt(
     let placed = place(tx, store, &run, &object, &credentials)?;
     let token = credentials.token.ok_or_else(|| RunError::NotOwner(request.run_id.to_string()))?;
     Ok((token, placed))
-}
-
-/// Whether waiting may help.
-fn may_become_free(error: &Error) -> bool {
-    use crate::error::LockError::{Claimed, Held, OwnerUnknown};
-    matches!(error, Error::Lock(Held { .. } | OwnerUnknown { .. } | Claimed { .. }))
 }
 
 fn first_snapshot(

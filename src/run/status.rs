@@ -23,7 +23,7 @@ pub struct StatusChange {
     pub status: String,
     /// Why the run failed, where it did.
     pub failure: Option<Failure>,
-    /// Keys of the snapshot to set beside it.
+    /// Keys of the snapshot to set beside it; never `status`, which is left out.
     pub set: Vec<(String, Value)>,
 }
 
@@ -31,7 +31,8 @@ pub struct StatusChange {
 /// `duration_seconds` (contract store.md, Commands).
 ///
 /// # Errors
-/// [`RunError::UnknownStatus`]; [`RunError::Ended`] for a status that would make an ended run go on;
+/// [`RunError::UnknownStatus`]; [`RunError::Ended`] for a status that would make an ended run go on, and for any
+/// once a run with a journal has let its lock go;
 /// [`RunError::NoSnapshot`]; and as [`super::write`].
 pub fn set_status(
     store: &Store,
@@ -41,14 +42,15 @@ pub fn set_status(
 ) -> Result<Written> {
     if !snapshot::known_statuses().any(|known| known == change.status) {
         let known = snapshot::known_statuses().collect::<Vec<_>>().join(", ");
-        return Err(RunError::UnknownStatus { known }.into());
+        return Err(RunError::UnknownStatus { status: change.status.clone(), known }.into());
     }
     write_with(store, run_id, credentials, |tx, run| {
         let base = base(tx, run)?;
-        if receipt::is_terminal(&base) && !snapshot::ends_run(&change.status) {
-            let status =
-                base.get("status".as_bytes()).and_then(Value::as_str).unwrap_or("finished").to_owned();
-            return Err(RunError::Ended { run_id: run.run_id.to_string(), status }.into());
+        let locked = has_lock(tx, run_id)?;
+        // Without a journal a run may be written to without a lock, as the legacy programs do.
+        if receipt::is_terminal(&base) && (!snapshot::ends_run(&change.status) || (run.journaled && !locked))
+        {
+            return Err(ended(run_id, &base, locked).into());
         }
         let now = store.clock().now();
         Ok(snapshot::with_status(&base, &change.status, change.failure.as_ref(), &change.set, now))
@@ -62,7 +64,8 @@ pub fn set_status(
 /// A crash before the lock is let go leaves an ended run with a lock; the same call again, or recovery, ends it.
 ///
 /// # Errors
-/// [`RunError::NotTerminal`]; and as [`set_status`].
+/// [`RunError::NotTerminal`]; [`RunError::Ended`] where it has ended with another status and let its lock go; and as
+/// [`set_status`].
 pub fn finish(
     store: &Store,
     run_id: &RunId,
@@ -92,16 +95,42 @@ pub fn finish(
 }
 
 /// Whether a finish with `change` was done already: the run has ended, with that status, and its lock is gone.
+///
+/// # Errors
+/// [`RunError::Ended`] where it has ended with another one.
 fn has_finished(store: &Store, run_id: &RunId, change: Option<&StatusChange>) -> Result<bool> {
     store.read(|tx| {
         let run = super::table::get(tx, run_id)?;
-        if !matches!(lock::hold(tx, run_id, None), Err(Error::Lock(LockError::NotLocked { .. }))) {
+        if has_lock(tx, run_id)? {
             return Ok(false);
         }
         let base = base(tx, &run)?;
-        let status = base.get("status".as_bytes()).and_then(Value::as_str);
-        Ok(receipt::is_terminal(&base) && change.is_none_or(|change| Some(change.status.as_str()) == status))
+        match change {
+            _ if !receipt::is_terminal(&base) => Ok(false),
+            Some(change) if status_of(&base) != Some(change.status.as_str()) => {
+                Err(ended(run_id, &base, false).into())
+            }
+            _ => Ok(true),
+        }
     })
+}
+
+fn has_lock(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
+    match lock::hold(tx, run_id, None) {
+        Err(Error::Lock(LockError::NotLocked { .. })) => Ok(false),
+        // Whatever else is refused to a caller without a token is refused for the lock that there is.
+        Ok(_) | Err(Error::Lock(_)) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+fn ended(run_id: &RunId, base: &Object, locked: bool) -> RunError {
+    let status = status_of(base).unwrap_or("finished").to_owned();
+    RunError::Ended { run_id: run_id.to_string(), status, locked }
+}
+
+fn status_of(snapshot: &Object) -> Option<&str> {
+    snapshot.get("status".as_bytes()).and_then(Value::as_str)
 }
 
 /// Whether the run's last snapshot is terminal.

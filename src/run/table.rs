@@ -44,6 +44,16 @@ impl Run {
         self.run_dir.as_deref().ok_or_else(|| RunError::NoDirectory(self.run_id.to_string()).into())
     }
 
+    /// Takes over what `snapshot` says: status, task and times.
+    pub(super) fn take_from(&mut self, snapshot: &Object) {
+        let said = |key: &str| said(snapshot, key).map(str::to_owned);
+        self.status = said("status");
+        self.task = said("task");
+        self.started_at = said("started_at");
+        self.status_started_at = said("status_started_at");
+        self.finished_at = said("finished_at");
+    }
+
     pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Result<Self>> {
         let run_id: String = row.get("run_id")?;
         let run_dir: Option<String> = row.get("run_dir")?;
@@ -144,16 +154,20 @@ pub(crate) fn relocate(tx: &Transaction<'_>, run_id: &RunId, run_dir: &Path) -> 
 
 /// Keeps what `snapshot` says, for people.
 pub(crate) fn note_snapshot(tx: &Transaction<'_>, run_id: &RunId, snapshot: &Object) -> Result<()> {
-    let said = |key: &str| snapshot.get(key.as_bytes()).and_then(Value::as_str);
     tx.prepare_cached(include_str!("sql/note_snapshot.sql"))?.execute(params![
         run_id.as_str(),
-        said("status"),
-        said("task"),
-        said("started_at"),
-        said("status_started_at"),
-        said("finished_at")
+        said(snapshot, "status"),
+        said(snapshot, "task"),
+        said(snapshot, "started_at"),
+        said(snapshot, "status_started_at"),
+        said(snapshot, "finished_at")
     ])?;
     Ok(())
+}
+
+/// The text under `key`.
+fn said<'a>(snapshot: &'a Object, key: &str) -> Option<&'a str> {
+    snapshot.get(key.as_bytes()).and_then(Value::as_str)
 }
 
 /// Notes that the run has a journal from `moment` on; once.

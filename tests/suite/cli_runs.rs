@@ -15,7 +15,7 @@ fn start_gives_id_directory_and_token_and_the_token_is_kept_nowhere() {
     let start = ["runs", "start", "r1", "--task", "sort", "--pid", &pid];
     let text = workspace.legbook(start);
     let names: Vec<_> = text.expect(0).lines().map(|line| line.split_whitespace().next().unwrap()).collect();
-    assert_eq!(names, ["run_id", "run_dir", "token"]);
+    assert_eq!(names, ["run_id", "run_dir", "owner", "token"]);
     let token = text.stdout.lines().last().unwrap().split_whitespace().nth(1).unwrap();
     workspace.legbook(["runs", "finish", "r1", "--token", token]).expect(0);
 

@@ -23,7 +23,7 @@ fn file(name: &str) -> String {
 #[test]
 fn a_store_that_is_well_is_one_line_and_exit_0_and_with_quiet_none() {
     let clinic = Clinic::new();
-    let line = format!("{}: ok: ok=4 warn=0 fail=0 omitted=1\n", clinic.store().display());
+    let line = format!("{}: ok: runs ok=4 warn=0 fail=0 omitted=1\n", clinic.store().display());
     assert_eq!(doctor(&clinic, &[]).expect(0), line);
     let quiet = doctor(&clinic, &["--quiet", "--full"]);
     assert_eq!((quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()), (0, "", ""));
@@ -35,7 +35,7 @@ fn a_warning_is_exit_1_unless_it_is_ok() {
     fs::remove_file(clinic.run_json("ended")).unwrap();
     let store = clinic.store().display().to_string();
     let told = format!(
-        "{store}: warn: ok=3 warn=1 fail=0 omitted=1
+        "{store}: warn: runs ok=3 warn=1 fail=0 omitted=1
   warn run ended: run.json missing with valid checkpoint
        do: legbook --store {store} runs export ended
 "
@@ -43,7 +43,7 @@ fn a_warning_is_exit_1_unless_it_is_ok() {
     assert_eq!(doctor(&clinic, &[]).expect(1), told);
     assert_eq!(
         doctor(&clinic, &["--quiet"]).expect(1),
-        format!("{store}: warn: ok=3 warn=1 fail=0 omitted=1\n")
+        format!("{store}: warn: runs ok=3 warn=1 fail=0 omitted=1\n")
     );
     assert_eq!(doctor(&clinic, &["--warn-ok"]).expect(0), told);
     assert_eq!(doctor(&clinic, &["--warn-ok", "--quiet"]).expect(0), "");
@@ -59,7 +59,7 @@ fn of_many_stores_each_has_its_line_and_the_worst_its_code() {
     assert_eq!(
         answer.expect(2),
         format!(
-            "{bad}: fail: ok=3 warn=0 fail=1 omitted=1; failures: ended (run.json does not match checkpoint)\n"
+            "{bad}: fail: runs ok=3 warn=0 fail=1 omitted=1; failures: ended (run.json does not match checkpoint)\n"
         )
     );
     assert!(answer.stderr.starts_with("error: cannot check "), "{answer:?}");

@@ -19,7 +19,8 @@ use crate::support::{Answer, LEGBOOK};
 fn picture(store: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, std::time::SystemTime)> {
     let files = fs::read_dir(store.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
     files
-        .filter(|path| path.is_file())
+        // Git's, not the store's.
+        .filter(|path| path.is_file() && !path.ends_with(".gitignore"))
         .map(|path| {
             let metadata = fs::metadata(&path).unwrap();
             let seen =

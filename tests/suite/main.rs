@@ -5,12 +5,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cli;
+mod cli_advice;
 mod cli_demo;
 mod cli_docs;
+mod cli_moved;
 mod cli_recover;
 mod cli_refusals;
 mod cli_run;
 mod cli_runs;
+mod cli_usage;
 mod crash;
 mod crash_child;
 mod crash_crowds;

@@ -355,7 +355,7 @@ fn a_finish_whose_answer_was_lost_may_be_asked_again() {
     assert_eq!(run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap(), None);
     let failed = run::StatusChange { status: "failed".to_owned(), ..run::StatusChange::default() };
     let refusal = run::finish(&bench.store, &bench.run_id, Some(&failed), &bench.credentials).unwrap_err();
-    assert!(matches!(refusal, Error::Lock(LockError::NotLocked { .. })), "{refusal}");
+    assert!(matches!(refusal, Error::Run(RunError::Ended { locked: false, .. })), "{refusal}");
     assert_eq!(fs::read(bench.run_json()).unwrap(), before);
     assert_eq!(bench.events().len(), 4);
 }

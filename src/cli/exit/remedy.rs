@@ -4,11 +4,15 @@
 
 use std::io;
 
+use std::path::Path;
+use std::time::Duration;
+
 use legbook::Error;
 use legbook::error::{
     CheckpointError, DoctorError, JournalError, LegacyError, LockError, RecoveryError, RunError, StageError,
     StoreError,
 };
+use legbook::id::RunId;
 
 use super::{Failure, handoff};
 
@@ -34,6 +38,12 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
             format!("`{program} stage status --pipeline {pipeline}` shows what is saved")
         }
         Failure::Library(error) | Failure::Unrecovered(error) => library_remedy(error, program),
+        Failure::NotBegun { source, waited, of_command } => not_begun(source, *waited, *of_command, program),
+        Failure::Unchecked { source, named: true, .. }
+            if matches!(**source, Error::Store(StoreError::Absent { .. })) =>
+        {
+            "check the path: nothing is there".into()
+        }
         Failure::Unchecked { source, .. } => library_remedy(source, program),
         Failure::Leg { source: Error::Handoff(error), call } => handoff::remedy(error, call),
         Failure::Leg { source: Error::Store(StoreError::Absent { .. }), call } => {
@@ -44,6 +54,32 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
             "the output is whole; sweep again once these sources answer, or call without --strict".into()
         }
     }
+}
+
+/// Of a run that was not begun.
+fn not_begun(error: &Error, waited: Duration, of_command: bool, program: &str) -> String {
+    match error {
+        Error::Run(RunError::Exists(_)) if of_command => "give another --run-id, or leave it out".into(),
+        Error::Lock(LockError::Held { owner, .. }) if is_inside(&owner.run_id) => format!(
+            "you are inside run {0}: report with `{program} runs status {0} STATUS`, or use another workspace",
+            owner.run_id
+        ),
+        Error::Lock(
+            LockError::Held { .. } | LockError::HeldByItself { .. } | LockError::OwnerUnknown { .. },
+        ) if !waited.is_zero() => {
+            format!(
+                "waited {} for it; {}",
+                humantime::format_duration(waited),
+                library_remedy(error, program)
+            )
+        }
+        _ => library_remedy(error, program),
+    }
+}
+
+/// Whether this call was made by the command of that very run.
+fn is_inside(run_id: &RunId) -> bool {
+    std::env::var("LEGBOOK_RUN").is_ok_and(|inside| inside == run_id.as_str())
 }
 
 fn library_remedy(error: &Error, program: &str) -> String {
@@ -110,6 +146,9 @@ fn run_remedy(error: &RunError, program: &str) -> String {
         RunError::NotTerminal(status) => format!(
             "write it with `{program} runs status RUN {status}`, or finish with ok, failed, canceled, timeout, dry-run or incomplete"
         ),
+        RunError::Ended { run_id, locked: true, .. } => format!(
+            "let its lock go: {program} runs finish {run_id}; then it can be taken up again: {program} runs start {run_id} --resume"
+        ),
         RunError::Ended { run_id, .. } => {
             format!("take the run up again: {program} runs start {run_id} --resume")
         }
@@ -132,9 +171,9 @@ fn run_remedy(error: &RunError, program: &str) -> String {
         RunError::LiveOwner(run_id) => {
             format!("let the owner write, or see who it is: {program} runs lock {run_id}")
         }
-        RunError::DeadOwner { run_id, .. } => {
-            format!("recover that run first: {program} runs recover {run_id}")
-        }
+        RunError::DeadOwner { run_id, .. } => format!(
+            "recover that run first: {program} runs recover {run_id}; or, with its token, just write on"
+        ),
         _ => format!("`{program} runs show RUN` tells how the run stands"),
     }
 }
@@ -143,6 +182,10 @@ fn lock_remedy(error: &LockError, program: &str) -> String {
     match error {
         LockError::Held { owner, .. } => format!(
             "wait for that run with --wait SECONDS, work in another workspace, or look: {program} runs lock {}",
+            owner.run_id
+        ),
+        LockError::HeldByItself { owner, .. } => format!(
+            "go on with the token you have, or end the run with it: {program} runs finish {0}; without it: end that process or wait for its lease, then {program} runs recover {0}",
             owner.run_id
         ),
         LockError::OwnerUnknown { owner, .. } => {
@@ -163,11 +206,9 @@ fn lock_remedy(error: &LockError, program: &str) -> String {
         }
         LockError::NoToken { run_id }
         | LockError::UnknownToken { run_id }
-        | LockError::TokenOfAnotherRun { run_id, .. } => {
-            format!(
-                "give the token that `{program} runs start {run_id}` printed: --token TOKEN or LEGBOOK_TOKEN"
-            )
-        }
+        | LockError::TokenOfAnotherRun { run_id, .. } => format!(
+            "give the token that the last `{program} runs start {run_id}` printed (a later --resume makes a new one): --token TOKEN or LEGBOOK_TOKEN; where it is lost, end the owner, or wait for its lease, and: {program} runs recover {run_id}"
+        ),
         LockError::MalformedToken => format!(
             "give the whole token that `{program} runs start RUN_ID` printed: --token TOKEN or LEGBOOK_TOKEN"
         ),
@@ -197,6 +238,10 @@ fn recovery_remedy(error: &RecoveryError, program: &str) -> String {
         }
         RecoveryError::NoLock { run_id, .. } => {
             format!("take the run up again: {program} runs start {run_id} --resume")
+        }
+        RecoveryError::DirectoryGone { run_id, found: Some(found), .. } => {
+            let found = quoted(found);
+            format!("it may be {found}: {program} runs recover {run_id} --run-dir {found}")
         }
         RecoveryError::DirectoryGone { run_id, .. } => {
             format!("tell where the run directory is now: {program} runs recover {run_id} --run-dir DIR")
@@ -282,6 +327,7 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
                 "name the store with --store FILE, or begin a run, which makes it: {program} runs start RUN_ID"
             );
         }
+        StoreError::Unsafe { path, .. } if path.is_dir() => return inside(path),
         StoreError::Unsafe { .. } => "name the store's own file with --store FILE, not a link to it",
         StoreError::UnsafeSideFile { .. } => {
             "move that side file away, if no program has the store open, and call again"
@@ -322,4 +368,19 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         _ => return format!("call again; `{program} db path` shows which store is meant"),
     };
     words.to_owned()
+}
+
+/// Of a directory that was named as a store.
+fn inside(directory: &Path) -> String {
+    let stores = ["store.db", ".legbook/store.db"].map(|name| directory.join(name));
+    match stores.iter().find(|store| store.is_file()) {
+        Some(store) => format!("name the file: --store {}", quoted(store)),
+        None => "it is a directory, and no store is in it; name a file".into(),
+    }
+}
+
+/// A path as it is typed.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    shlex::try_quote(&path).map_or_else(|_| "PATH".to_owned(), |quoted| quoted.into_owned())
 }

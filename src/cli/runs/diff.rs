@@ -4,10 +4,11 @@ use clap::Args;
 use legbook::json::{self, Object, Value};
 use legbook::run;
 
-use super::RunArgument;
+use super::{RunArgument, sequence};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::render::object;
+use crate::cli::values::Sequence;
 
 /// Show what changed between run.json at event A and at event B
 #[derive(Debug, Args)]
@@ -15,14 +16,14 @@ use crate::cli::render::object;
 Keys are JSON Pointers. A list is compared item by item.
 
 Example:
-  legbook runs diff latest 1 5")]
+  legbook runs diff latest 1 last")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     run: RunArgument,
-    /// The earlier event's sequence
-    a: i64,
-    /// The later event's sequence
-    b: i64,
+    /// The earlier event's sequence, or `last`
+    a: Sequence,
+    /// The later event's sequence, or `last`
+    b: Sequence,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
@@ -32,11 +33,13 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         Ok(Value::Object(json::parse_object(&run::at(&store, &run_id, sequence)?)?))
     };
     let mut changes = Vec::new();
-    compare("", Some(&snapshot(arguments.a)?), Some(&snapshot(arguments.b)?), &mut changes);
+    let a = sequence(&store, &run_id, arguments.a)?;
+    let b = sequence(&store, &run_id, arguments.b)?;
+    compare("", Some(&snapshot(a)?), Some(&snapshot(b)?), &mut changes);
     let answer = object([
         ("run_id", run_id.as_str().into()),
-        ("a", arguments.a.into()),
-        ("b", arguments.b.into()),
+        ("a", a.into()),
+        ("b", b.into()),
         ("changes", Value::Array(changes.iter().map(Change::object).collect())),
     ]);
     let text: String = changes.iter().map(Change::line).collect();

@@ -7,7 +7,7 @@ use legbook::db::Store;
 use legbook::event::Event;
 use legbook::id::RunId;
 use legbook::json::{self, Value};
-use legbook::run;
+use legbook::run::{self, Details};
 
 use super::RunArgument;
 use crate::cli::context::Context;
@@ -24,7 +24,9 @@ const BATCH: usize = 1_000;
 #[command(after_help = "\
 Examples:
   legbook runs events latest
-  legbook runs events r1 --follow --json | jq -r .event_type")]
+  legbook runs events r1 --follow --json | jq -r .event_type
+
+A recovery appends no event: where the run's last snapshot is its receipt, a last line says so (not with --json).")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     run: RunArgument,
@@ -56,9 +58,27 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         ("run_id", run_id.as_str().into()),
         ("events", Value::Array(events.iter().map(envelope).collect())),
     ]);
-    let text: String = heading(context).into_iter().chain(events.iter().map(line)).collect();
+    let last = recovery_line(&store, &run_id)?;
+    let text: String = heading(context).into_iter().chain(events.iter().map(line)).chain(last).collect();
     context.render.answer(&answer, if events.is_empty() { "" } else { &text })?;
+    note_no_journal(context, &store, &run_id)?;
     Ok(Exit::DONE)
+}
+
+/// What tells people that the run's last snapshot is a recovery's receipt, of which the journal has no event.
+fn recovery_line(store: &Store, run_id: &RunId) -> Result<Option<String>, Failure> {
+    let Details { run, last_snapshot, .. } = run::show(store, run_id)?;
+    Ok(matches!(last_snapshot, Some((_, true))).then(|| {
+        let status = run.status.unwrap_or_default();
+        row("-", &moment(run.finished_at.as_deref()), "(recovery, no event)", &status)
+    }))
+}
+
+fn note_no_journal(context: &Context, store: &Store, run_id: &RunId) -> Result<(), Failure> {
+    if !run::get(store, run_id)?.journaled {
+        context.render.note(&format!("run {run_id} has no journal"));
+    }
+    Ok(())
 }
 
 fn follow(context: &Context, store: &Store, run_id: &RunId, mut after: i64) -> Result<(), Failure> {
@@ -78,7 +98,13 @@ fn follow(context: &Context, store: &Store, run_id: &RunId, mut after: i64) -> R
             after = event.sequence();
         }
         match (batch.is_empty(), ended) {
-            (true, true) => return Ok(()),
+            (true, true) => {
+                if !render.json() {
+                    let last = recovery_line(store, run_id)?.unwrap_or_default();
+                    render.stream(last.as_bytes())?;
+                }
+                return note_no_journal(context, store, run_id);
+            }
             (true, false) => store.clock().sleep(POLL),
             (false, _) => {}
         }
@@ -97,7 +123,11 @@ fn heading(context: &Context) -> Option<String> {
 fn line(event: &Event) -> String {
     let time = moment(Some(event.recorded_at()));
     let detail = detail(event);
-    format!("{:>6}  {time:<23}  {:<24}  {}\n", event.sequence(), event.event_type(), printable(&detail))
+    row(&event.sequence().to_string(), &time, event.event_type(), &detail)
+}
+
+fn row(sequence: &str, time: &str, what: &str, detail: &str) -> String {
+    format!("{sequence:>6}  {time:<23}  {what:<24}  {}\n", printable(detail))
 }
 
 /// The payload in a few words.

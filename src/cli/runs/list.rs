@@ -23,7 +23,13 @@ pub(crate) struct Arguments {
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
     let mut runs = match context.open_if_there()? {
         Some(store) => run::list(&store)?,
-        None => Vec::new(),
+        None => {
+            // Who named a store meant one that is there.
+            if context.names_store() {
+                context.render.note(&format!("no store at {}", context.location()?.path.display()));
+            }
+            Vec::new()
+        }
     };
     runs.truncate(arguments.limit.unwrap_or(usize::MAX));
     let answer = object([("runs", Value::Array(runs.iter().map(run_object).collect()))]);

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use legbook::clock::store_time;
+use legbook::id::RunId;
 use legbook::json::Value;
 use legbook::lock::{self, Lock, LockState};
 use legbook::process::Identity;
@@ -51,7 +52,25 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         ),
     ]);
     context.render.answer(&answer, &page(context.render, &state))?;
+    if let Some(advice) = stale_lock_advice(&state, &run_id, context.program()) {
+        context.render.note(&advice);
+    }
     Ok(Exit::DONE)
+}
+
+/// What there is to do about a lock whose owner is dead.
+pub(super) fn stale_lock_advice(state: &LockState, run_id: &RunId, program: &str) -> Option<String> {
+    match state {
+        LockState::Stale { .. } => Some(format!(
+            "a leg that still has the token can just write on; a command that the dead owner had started (legbook run) \
+             may still run; end the run with: {program} runs recover {run_id}"
+        )),
+        LockState::Foreign { lock, .. } => Some(format!(
+            "the workspace's lock is that of run {0}, whose owner is dead: {program} runs recover {0}",
+            lock.run_id
+        )),
+        LockState::Absent | LockState::Live { .. } | LockState::Invalid { .. } => None,
+    }
 }
 
 fn identity(identity: &Identity) -> Value {

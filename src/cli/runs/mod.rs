@@ -27,6 +27,7 @@ use legbook::run::{self, Credentials, Written};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::render::{nullable, object};
+use super::values::Sequence;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -123,6 +124,14 @@ fn report_write(
         ("replayed", replayed.into()),
     ]);
     context.render.done(&answer, &json::line(&answer))
+}
+
+/// The sequence that is meant, of the journal of `run_id`.
+fn sequence(store: &Store, run_id: &RunId, meant: Sequence) -> Result<i64, Failure> {
+    match meant {
+        Sequence::Number(sequence) => Ok(sequence),
+        Sequence::Last => Ok(run::show(store, run_id)?.events),
+    }
 }
 
 /// A text of the store, or null.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use legbook::json::Value;
-use legbook::recovery::{self, Action, Options, Outcome};
+use legbook::recovery::{self, Action, Ending, Options, Outcome};
 
 use super::RunArgument;
 use crate::cli::context::Context;
@@ -51,6 +51,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         context.render.answer(&answer, &text)?;
     } else {
         context.render.done(&answer, &text)?;
+    }
+    if outcome.ending == Ending::Recovered {
+        context.render.note(
+            "note: the dead owner is all that was judged; a command that it had started (legbook run) may still run",
+        );
     }
     Ok(Exit::DONE)
 }

@@ -4,10 +4,11 @@ use clap::Args;
 use legbook::id::RunId;
 use legbook::json::{self, Object, Text, Value};
 use legbook::lock::{self, LockState};
-use legbook::run::{self, Details};
+use legbook::run::{self, Details, RunJson};
 
 use super::RunArgument;
 use super::list::run_object;
+use super::lock::stale_lock_advice;
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::render::{Fields, Tone, bytes, moment, nullable};
@@ -27,12 +28,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     let details = run::show(&store, &run_id)?;
     let lock = lock::state(&store, details.run.workspace.as_deref(), &run_id)?;
     context.render.answer(&answer(&details, &lock), &page(context, &details, &lock))?;
-    if let Some(recover) = recover_command(context, &run_id, &lock) {
-        context.render.note(&format!("the owner is dead; end the run with: {recover}"));
-    }
-    if matches!(lock, LockState::Absent) && details.run_json_current == Some(false) {
-        let program = context.program();
-        context.render.note(&format!("put run.json back with: {program} runs export {run_id}"));
+    if let Some(advice) = advice(&details, &lock, context.program()) {
+        context.render.note(&advice);
     }
     Ok(exit(&details))
 }
@@ -47,18 +44,42 @@ pub(super) fn recover_command(context: &Context, run_id: &RunId, lock: &LockStat
     matches!(lock, LockState::Stale { .. }).then(|| format!("{} runs recover {run_id}", context.program()))
 }
 
+/// What there is to do about the run, where there is something.
+fn advice(details: &Details, lock: &LockState, program: &str) -> Option<String> {
+    let run_id = &details.run.run_id;
+    if let Some(directory) = &details.moved_to {
+        let directory = directory.display().to_string();
+        let directory = shlex::try_quote(&directory).unwrap_or_else(|_| "DIR".into());
+        return Some(format!(
+            "the run directory is gone, and {directory} may be it; tell the store: \
+             {program} runs recover {run_id} --run-dir {directory}"
+        ));
+    }
+    match lock {
+        LockState::Stale { .. } | LockState::Foreign { .. } => stale_lock_advice(lock, run_id, program),
+        LockState::Live { lock, .. } if has_ended(details) && lock.run_id == *run_id => {
+            Some(format!("ended, lock still held: {program} runs finish {run_id}"))
+        }
+        LockState::Absent if details.run_json_current == Some(false) => {
+            Some(format!("put run.json back with: {program} runs export {run_id}"))
+        }
+        _ => None,
+    }
+}
+
 fn answer(details: &Details, lock: &LockState) -> Value {
     let mut members = match run_object(&details.run) {
         Value::Object(members) => members,
         _ => Object::default(),
     };
     let snapshot = details.last_snapshot;
-    let more: [(&str, Value); 9] = [
+    let more: [(&str, Value); 10] = [
         ("events", details.events.into()),
         ("journal_bytes", i64::try_from(details.journal_bytes).unwrap_or(i64::MAX).into()),
         ("last_digest", nullable(details.last_digest.map(|digest| digest.to_hex()))),
         ("snapshot_sha256", nullable(snapshot.map(|(digest, _)| digest.to_hex()))),
         ("snapshot_is_receipt", nullable(snapshot.map(|(_, is_receipt)| is_receipt))),
+        ("run_json_state", nullable(details.run_json.map(RunJson::word))),
         ("run_json_current", nullable(details.run_json_current)),
         ("lock_state", lock.word().into()),
         ("lock_why", nullable(lock.why())),
@@ -77,13 +98,18 @@ fn page(context: &Context, details: &Details, lock: &LockState) -> String {
     } else {
         "none".to_owned()
     };
-    let run_json = match details.run_json_current {
-        Some(true) => "is the store's last snapshot",
-        Some(false) => "is not the store's last snapshot",
+    let run_json = match details.run_json {
+        Some(RunJson::Last) => "is the store's last snapshot",
+        Some(RunJson::Missing) => "is missing",
+        Some(RunJson::Unparseable) => "is not the store's last snapshot: it is no JSON object",
+        Some(RunJson::Older) => "is not the store's last snapshot: it is an older one of this run",
+        Some(RunJson::Other) => "is not the store's last snapshot: it is one that the store does not know",
         None => "has no journal to be compared with",
     };
+    let holder = lock.lock().map(|lock| &lock.run_id).filter(|holder| **holder != run.run_id);
+    let of_run = holder.map(|holder| format!(", held by run {holder}")).unwrap_or_default();
     let lock = match lock.why() {
-        Some(why) => format!("{}: {why}", lock.word()),
+        Some(why) => format!("{}{of_run}: {why}", lock.word()),
         None => lock.word().to_owned(),
     };
     let tone = if ended_badly(details) { Tone::Bad } else { Tone::Good };

@@ -65,8 +65,10 @@ impl Assignment {
         if OWN_KEYS.contains(&key) {
             return Err(format!("{key} is written with the status, and can't be set"));
         }
-        let value = json::parse(value.as_bytes()).map_err(|error| error.to_string())?;
-        Ok(Self(key.to_owned(), value))
+        match json::parse(value.as_bytes()) {
+            Ok(value) => Ok(Self(key.to_owned(), value)),
+            Err(error) => Err(format!("{error}; a string needs its quotes, as in --set 'task=\"new\"'")),
+        }
     }
 }
 
@@ -92,7 +94,7 @@ impl TypedValueParser for AssignmentParser {
 }
 
 pub(super) fn status(context: &Context, arguments: StatusArguments) -> Result<Exit, Failure> {
-    let store = context.open()?;
+    let store = context.open_to_write()?;
     let run_id = arguments.run.resolve(context, &store)?;
     let change = StatusChange {
         status: arguments.status,
@@ -105,7 +107,7 @@ pub(super) fn status(context: &Context, arguments: StatusArguments) -> Result<Ex
 }
 
 pub(super) fn finish(context: &Context, arguments: FinishArguments) -> Result<Exit, Failure> {
-    let store = context.open()?;
+    let store = context.open_to_write()?;
     let run_id = arguments.run.resolve(context, &store)?;
     let change = arguments.status.map(|status| StatusChange { status, ..StatusChange::default() });
     let written = run::finish(&store, &run_id, change.as_ref(), &arguments.writer.credentials()?)?;

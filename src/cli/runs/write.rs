@@ -1,7 +1,8 @@
 //! `legbook runs write`: one snapshot through the write path.
 
 use clap::Args;
-use legbook::run;
+use legbook::json::{self, Value};
+use legbook::{receipt, run};
 
 use super::{RunArgument, WriterArguments, report};
 use crate::cli::context::Context;
@@ -28,10 +29,26 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failure> {
-    let store = context.open()?;
+    let store = context.open_to_write()?;
     let run_id = arguments.run.resolve(context, &store)?;
     let payload = arguments.input.read()?;
     let written = run::write(&store, &run_id, &payload, &arguments.writer.credentials()?)?;
+    warn_of_status(context, &payload);
     report(context, &written)?;
     Ok(Exit::DONE)
+}
+
+/// A status word that nobody knows is taken as the end of the run, as the legacy programs do: seldom what its writer
+/// meant.
+fn warn_of_status(context: &Context, payload: &[u8]) {
+    let Ok(snapshot) = json::parse_object(payload) else { return };
+    let Some(status) = snapshot.get("status".as_bytes()).and_then(Value::as_str) else { return };
+    if receipt::is_terminal(&snapshot) && !run::known_statuses().any(|known| known == status) {
+        let word: String = status.chars().take(40).collect();
+        let known = run::known_statuses().collect::<Vec<_>>().join(", ");
+        context.render.warn(&format!(
+            "the status {word:?} is none that legbook knows, so it ends the run: recovery takes the run as finished; \
+             known are {known}"
+        ));
+    }
 }

@@ -99,6 +99,14 @@ impl Events {
         self.receiver.recv().map_err(io::Error::other)
     }
 
+    /// The signals that are in the queue now, taken out of it; what else is there goes too.
+    pub(super) fn signals_so_far(&self) -> impl Iterator<Item = Signal> {
+        self.receiver.try_iter().filter_map(|event| match event {
+            Event::Signal(received) => Some(received.signal),
+            Event::ChildChanged | Event::Elapsed(_) => None,
+        })
+    }
+
     /// Puts `deadline` into the queue when `wait` is over.
     ///
     /// # Errors

@@ -73,7 +73,8 @@ impl Ended {
 /// A legbook that is ready to run one command.
 ///
 /// From [`Supervisor::prepare`] on, signals no longer end this process: they wait for the command. They stay without
-/// effect after its end, so that the outcome can be written. Nothing that may take long belongs before the command.
+/// effect after its end, so that the outcome can be written. What may take long before the command asks
+/// [`Supervisor::told_to_end`].
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     events: Events,
@@ -87,6 +88,12 @@ impl Supervisor {
     pub(crate) fn prepare(clock: Arc<dyn Clock>) -> io::Result<Self> {
         prctl::set_child_subreaper(true)?;
         Ok(Self { events: Events::listen(clock)? })
+    }
+
+    /// The signal that was sent to end legbook before there is a command; forgets the others that came.
+    pub(crate) fn told_to_end(&self) -> Option<Signal> {
+        let ending = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+        self.events.signals_so_far().find(|signal| ending.contains(signal))
     }
 
     /// Starts `command`, waits for its end and ends what it left running.
