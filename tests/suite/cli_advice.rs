@@ -319,12 +319,12 @@ fn a_named_store_that_is_not_there_or_a_directory_is_told() {
     for folder in [".", ".legbook"] {
         for command in [&["runs", "list"][..], &["run", "--", "true"]] {
             let refused = workspace.legbook(["--store", folder].iter().chain(command));
-            assert!(refused.refused(2, "it is a directory").contains(&suggested), "{refused:?}");
+            assert!(refused.refused(2, "a directory").contains(&suggested), "{refused:?}");
         }
         let refused = workspace.legbook(["doctor", folder]);
-        assert!(refused.refused(3, "it is a directory").contains(&suggested), "{refused:?}");
+        assert!(refused.refused(3, "a directory").contains(&suggested), "{refused:?}");
     }
     fs::create_dir(workspace.path().join("empty")).unwrap();
     let refused = workspace.legbook(["--store", "empty", "runs", "list"]);
-    assert!(refused.refused(2, "it is a directory").contains("no store is in it"), "{refused:?}");
+    assert!(refused.refused(2, "a directory").contains("no store is in it"), "{refused:?}");
 }

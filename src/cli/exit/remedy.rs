@@ -372,6 +372,7 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
 
 /// Of a directory that was named as a store.
 fn inside(directory: &Path) -> String {
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
     let stores = ["store.db", ".legbook/store.db"].map(|name| directory.join(name));
     match stores.iter().find(|store| store.is_file()) {
         Some(store) => format!("name the file: --store {}", quoted(store)),
