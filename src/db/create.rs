@@ -35,7 +35,7 @@ pub(super) fn ensure(path: &Path, clock: &dyn Clock) -> Result<PathBuf> {
 }
 
 /// Makes `folder` and its missing ancestors, each 0700 whatever the umask. A folder that exists is left as it is.
-fn private_folder(folder: &Path) -> Result<()> {
+pub(crate) fn private_folder(folder: &Path) -> Result<()> {
     let mut missing = Vec::new();
     let mut at = Some(folder);
     while let Some(place) = at.filter(|place| !place.as_os_str().is_empty() && !place.is_dir()) {

@@ -28,6 +28,7 @@ use crate::error::{Error, Result, StoreError};
 use crate::process::{ProcessTable, SystemProcesses};
 use crate::step::{Observer, Step, Unobserved};
 
+pub(crate) use create::private_folder;
 pub use location::{Location, git_root, locate};
 pub use migrate::SCHEMA_VERSION;
 
@@ -61,6 +62,8 @@ pub struct Store {
     path: PathBuf,
     options: StoreOptions,
     main: Mutex<Connection>,
+    /// The device and inode of the file that was opened.
+    file: (u64, u64),
     readers: OnceLock<r2d2::Pool<SqliteConnectionManager>>,
 }
 
@@ -97,7 +100,8 @@ impl Store {
     fn open_at(path: PathBuf, options: StoreOptions) -> Result<Self> {
         let mut connection = open::connect(&path)?;
         migrate::run(&mut connection, &path)?;
-        Ok(Self { path, options, main: Mutex::new(connection), readers: OnceLock::new() })
+        let file = open::file_identity(&path)?;
+        Ok(Self { path, options, main: Mutex::new(connection), file, readers: OnceLock::new() })
     }
 
     /// The store's file, absolute, links in its folder resolved.
@@ -134,6 +138,10 @@ impl Store {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let answer = work(&transaction)?;
         transaction.commit()?;
+        // Into a file that has lost its name nothing is kept.
+        if open::file_identity(&self.path).ok() != Some(self.file) {
+            return Err(StoreError::Replaced { path: self.path.clone() }.into());
+        }
         Ok(answer)
     }
 
@@ -171,6 +179,15 @@ impl Store {
                 .build_unchecked(manager)
         })
     }
+}
+
+/// Refuses an answer of SQLite that a row was not taken or found, where exactly one must be: a trigger that legbook did
+/// not make can swallow a statement without an error.
+pub(crate) fn one_row(changed: usize) -> Result<()> {
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt("a statement that changes one row changed another number".to_owned()).into())
 }
 
 fn read_in<T>(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {

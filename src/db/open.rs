@@ -108,6 +108,12 @@ fn check_file(path: &Path) -> Result<()> {
     Err(StoreError::Unsafe { path: path.to_path_buf(), rule }.into())
 }
 
+/// What tells the file at `path` from another one that is put there later: its device and inode.
+pub(super) fn file_identity(path: &Path) -> Result<(u64, u64)> {
+    let metadata = fs::symlink_metadata(path).map_err(Error::io("look at", path))?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
 /// Refuses a database that is not legbook's. The first question to a connection, so its busy timeout is set here.
 pub(super) fn check_identity(connection: &Connection, path: &Path) -> Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;

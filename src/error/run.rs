@@ -33,6 +33,14 @@ pub enum RunError {
     /// A run that has no directory of its own (it was imported).
     #[error("the run {0} has no run directory")]
     NoDirectory(String),
+    /// Something stands where a run's own file or directory must be.
+    #[error("{} is in the way: {rule}", path.display())]
+    Obstacle {
+        /// What stands there.
+        path: PathBuf,
+        /// What it is.
+        rule: &'static str,
+    },
     /// A path that the store can't keep as text.
     #[error("the path {} is not UTF-8", .0.display())]
     PathNotUtf8(PathBuf),

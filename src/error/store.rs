@@ -97,6 +97,12 @@ pub enum StoreError {
     /// No connection for a reader.
     #[error("no connection to read the store with: {0}")]
     Pool(String),
+    /// The store's file was removed or replaced while it was open: what was committed is in a file without a name.
+    #[error("the store {} was removed or replaced while it was in use", path.display())]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process kept the store locked for longer than the busy timeout of 10 seconds.
     #[error("the store is busy: another process has kept it locked for 10 seconds")]
     Busy,

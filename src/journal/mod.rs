@@ -6,6 +6,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use crate::db::one_row;
 use crate::digest::Digest;
 use crate::error::{JournalError, Result};
 use crate::event::{Event, EventInput, recurring_key};
@@ -181,7 +182,7 @@ pub(crate) fn append(tx: &Transaction<'_>, tail: Tail, events: &[Event]) -> Resu
     let mut bytes = tail.bytes;
     for event in events {
         bytes += event.line().len() as u64 + 1;
-        statement.execute(params![event.line(), bytes])?;
+        one_row(statement.execute(params![event.line(), bytes])?)?;
     }
     Ok(())
 }

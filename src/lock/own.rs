@@ -11,6 +11,7 @@ use super::row::{self, Lock};
 use super::token::OwnerToken;
 use super::workspace::stored_path;
 use crate::clock::{Clock, offset_time, store_time};
+use crate::db::one_row;
 use crate::digest::Digest;
 use crate::error::{LockError, Result};
 use crate::id::RunId;
@@ -71,7 +72,7 @@ pub(crate) fn take(
     let lease = request.lease.map(|lease| lease_seconds(judge, lease)).transpose()?;
     let token = OwnerToken::mint(clock)?;
     let owner = request.owner;
-    transaction.prepare_cached(include_str!("sql/insert.sql"))?.execute(named_params! {
+    one_row(transaction.prepare_cached(include_str!("sql/insert.sql"))?.execute(named_params! {
         ":workspace": stored_path(request.workspace)?,
         ":run_id": request.run_id.as_str(),
         ":run_dir": request.run_dir.map(stored_path).transpose()?,
@@ -85,7 +86,7 @@ pub(crate) fn take(
         ":pid_namespace": owner.pid_namespace,
         ":lease_seconds": lease,
         ":last_write_at": store_time(judge.now),
-    })?;
+    })?)?;
     Ok(Taken::Token(token))
 }
 
@@ -201,8 +202,6 @@ pub(crate) fn rehome(transaction: &Transaction<'_>, held: &Held, judge: &Judge<'
 /// # Errors
 /// The store's own.
 pub(crate) fn release(transaction: &Transaction<'_>, held: Held) -> Result<()> {
-    transaction
-        .prepare_cached(include_str!("sql/release.sql"))?
-        .execute(named_params! { ":run_id": held.0.run_id.as_str() })?;
-    Ok(())
+    let mut statement = transaction.prepare_cached(include_str!("sql/release.sql"))?;
+    one_row(statement.execute(named_params! { ":run_id": held.0.run_id.as_str() })?)
 }

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use rusqlite::Transaction;
+
 use crate::db::Store;
 use crate::digest::Digest;
-use crate::error::{CheckpointError, Result, RunError};
+use crate::error::{Result, RunError};
 use crate::id::RunId;
 use crate::lock::{self, Judge};
 
@@ -36,13 +38,30 @@ pub struct Exported {
 /// # Errors
 /// [`RunError::LiveOwner`] beside a live owner; [`RunError::NoJournal`];
 /// [`RecoveryError::DirectoryGone`](crate::error::RecoveryError::DirectoryGone) where the run was moved, so that no
-/// second directory is made; [`CheckpointError::DigestMismatch`] where the stored bytes are spoiled; [`crate::Error::Io`].
+/// second directory is made; [`CheckpointError::DigestMismatch`](crate::error::CheckpointError::DigestMismatch) where
+/// the stored bytes are spoiled; [`crate::Error::Io`].
 pub fn export(store: &Store, run_id: &RunId) -> Result<Exported> {
     let run = store.read(|tx| table::get(tx, run_id))?;
     if !run.journaled {
         return Err(RunError::NoJournal(run_id.to_string()).into());
     }
-    directory::check_not_moved(store.folder(), &run)?;
+    let judge = Judge::new(store);
+    put_back(store, &run, |tx| {
+        if lock::state_in(tx, &judge, run.workspace.as_deref(), run_id)?.is_live_owner_of(run_id) {
+            return Err(RunError::LiveOwner(run_id.to_string()).into());
+        }
+        Ok(())
+    })
+}
+
+/// [`export`] of a run with a journal, where `allowed` has nothing against it under the export lock.
+pub(super) fn put_back(
+    store: &Store,
+    run: &Run,
+    allowed: impl FnOnce(&Transaction<'_>) -> Result<()>,
+) -> Result<Exported> {
+    let run_id = &run.run_id;
+    directory::check_not_moved(store.folder(), run)?;
     // A run that was imported gets its directory here.
     let wanted = match &run.run_dir {
         Some(run_dir) => run_dir.clone(),
@@ -50,17 +69,12 @@ pub fn export(store: &Store, run_id: &RunId) -> Result<Exported> {
     };
     let (run_dir, _) = file::make_run_dir(&wanted)?;
     let export = ExportLock::take(&run_dir, store.clock())?;
-    let judge = Judge::new(store);
     let last = store.read(|tx| {
-        if lock::state_in(tx, &judge, run.workspace.as_deref(), run_id)?.is_live_owner_of(run_id) {
-            return Err(RunError::LiveOwner(run_id.to_string()).into());
-        }
+        allowed(tx)?;
         last_snapshot(tx, run_id)
     })?;
     let last = last.ok_or_else(|| RunError::NoJournal(run_id.to_string()))?;
-    if Digest::of(&last.bytes) != last.sha256 {
-        return Err(CheckpointError::DigestMismatch { sha256: last.sha256 }.into());
-    }
+    last.check()?;
     let on_disk = file::read(&run_dir)?;
     let unchanged = on_disk.bytes() == Some(last.bytes.as_slice());
     let mut kept_as = None;
@@ -70,7 +84,7 @@ pub fn export(store: &Store, run_id: &RunId) -> Result<Exported> {
         }
         export.replace(store, &last.bytes)?;
     }
-    settle(store, &run, &run_dir)?;
+    settle(store, run, &run_dir)?;
     Ok(Exported { sha256: last.sha256, unchanged, kept_as })
 }
 

@@ -6,16 +6,16 @@
 //! Exports of one run are serialized between processes by a lock (`flock`) on `.run.json.lock` beside run.json; it is
 //! let go by the system when its holder dies. What is exported is read from the store after the lock is taken.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 
 use crate::clock::Clock;
-use crate::db::Store;
+use crate::db::{Store, private_folder};
 use crate::error::{Error, Result, RunError};
 use crate::json::{self, Object};
 use crate::step::Step;
@@ -27,6 +27,8 @@ const EXPORT_LOCK: &str = ".run.json.lock";
 /// How often and for how long a busy export lock is tried: 10 seconds in all.
 const LOCK_TRIES: u32 = 2_000;
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
+/// The most that is read as run.json: what max-checkpoint-bytes can be raised to.
+const MOST_BYTES: u64 = 512 * 1024 * 1024;
 
 /// What stands in a run directory as run.json.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,27 +68,46 @@ impl OnDisk {
     }
 }
 
-/// Reads `run_dir`/run.json. Missing and unparseable are answers; a file that can't be read, or is a link or no
-/// regular file, is an error.
+/// Reads `run_dir`/run.json. Missing and unparseable are answers; a file that can't be read is an error, and so is
+/// what can be no run.json at all.
 ///
 /// # Errors
-/// [`Error::Io`].
+/// [`RunError::Obstacle`] for a link, a directory, a pipe, or more bytes than any snapshot may have; [`Error::Io`].
 pub fn read(run_dir: &Path) -> Result<OnDisk> {
     let path = run_dir.join(RUN_JSON);
-    let opened = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(&path);
-    let mut file = match opened {
-        Ok(file) => file,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+    let metadata = match check_regular(&path) {
+        Ok(metadata) => metadata,
+        Err(Error::Io { source, .. })
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
             return Ok(OnDisk::Missing);
         }
-        Err(error) => return Err(Error::io("read", path)(error)),
+        Err(error) => return Err(error),
     };
-    if !file.metadata().map_err(Error::io("look at", &path))?.is_file() {
-        return Err(Error::io("read", path)(io::Error::other("it is not a regular file")));
+    if metadata.len() > MOST_BYTES {
+        return Err(RunError::Obstacle { path, rule: "it is larger than any snapshot may be" }.into());
     }
+    let opened = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(&path);
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
+    opened
+        .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
+        .map_err(Error::io("read", &path))?;
     Ok(OnDisk::of(Some(bytes)))
+}
+
+/// Refuses what stands at `path` and is no regular file.
+fn check_regular(path: &Path) -> Result<fs::Metadata> {
+    let metadata = fs::symlink_metadata(path).map_err(Error::io("read", path))?;
+    let rule = if metadata.is_file() {
+        return Ok(metadata);
+    } else if metadata.is_symlink() {
+        "it is a symbolic link"
+    } else if metadata.is_dir() {
+        "it is a directory"
+    } else {
+        "it is not a regular file"
+    };
+    Err(RunError::Obstacle { path: path.to_path_buf(), rule }.into())
 }
 
 /// The export lock of a run, held until dropped.
@@ -110,6 +131,11 @@ impl ExportLock {
     /// # Errors
     /// [`RunError::ExportBusy`]; [`Error::Io`] where the lock file can't be made.
     pub(crate) fn take(run_dir: &Path, clock: &dyn Clock) -> Result<Self> {
+        // The store keeps real paths. Where one leads elsewhere now, writing there would leave the run's own folder.
+        if fs::canonicalize(run_dir).map_err(Error::io("resolve", run_dir))? != run_dir {
+            let rule = "a symbolic link stands on its path";
+            return Err(RunError::Obstacle { path: run_dir.to_path_buf(), rule }.into());
+        }
         let path = run_dir.join(EXPORT_LOCK);
         let file = OpenOptions::new()
             .write(true)
@@ -118,7 +144,11 @@ impl ExportLock {
             .mode(0o600)
             .custom_flags(O_NOFOLLOW | O_NONBLOCK)
             .open(&path)
-            .map_err(Error::io("open the export lock", &path))?;
+            .or_else(|error| {
+                check_regular(&path).and(Err(Error::io("open the export lock", &path)(error)))
+            })?;
+        // Whatever the umask made of it.
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(Error::io("set the mode of", &path))?;
         for _ in 0..LOCK_TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { run_dir: run_dir.to_path_buf(), file }),
@@ -141,7 +171,9 @@ impl ExportLock {
             .permissions(Permissions::from_mode(0o600))
             .tempfile_in(&self.run_dir)
             .map_err(Error::io("make a file in", &self.run_dir))?;
-        temp.write_all(bytes)
+        temp.as_file()
+            .set_permissions(Permissions::from_mode(0o600))
+            .and_then(|()| temp.write_all(bytes))
             .and_then(|()| temp.as_file().sync_all())
             .map_err(Error::io("write a file in", &self.run_dir))?;
         store.reached(Step::TempWritten);
@@ -193,21 +225,7 @@ fn sync_dir(dir: &Path) -> Result<()> {
 /// [`Error::Io`]; [`RunError::PathNotUtf8`].
 pub(crate) fn make_run_dir(run_dir: &Path) -> Result<(PathBuf, bool)> {
     let made = !run_dir.is_dir();
-    if made {
-        if let Some(parent) = run_dir.parent() {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(parent)
-                .map_err(Error::io("make the folder", parent))?;
-        }
-        DirBuilder::new()
-            .mode(0o700)
-            .create(run_dir)
-            .map_err(Error::io("make the run directory", run_dir))?;
-        fs::set_permissions(run_dir, Permissions::from_mode(0o700))
-            .map_err(Error::io("set the mode of", run_dir))?;
-    }
+    private_folder(run_dir)?;
     let real = fs::canonicalize(run_dir).map_err(Error::io("resolve", run_dir))?;
     utf8(&real)?;
     Ok((real, made))

@@ -28,13 +28,25 @@ pub(crate) struct LastSnapshot {
 }
 
 impl LastSnapshot {
-    /// The object; `None` where the stored bytes hold none (doctor and recovery say so, a write goes on).
+    /// The object; `None` where the stored bytes are spoiled or hold none.
     pub(crate) fn object(&self) -> Option<Object> {
+        self.check().ok()?;
         json::parse_object(&self.bytes).ok()
+    }
+
+    /// Refuses bytes that are not what their digest says: they are neither gone on from nor exported.
+    ///
+    /// # Errors
+    /// [`CheckpointError::DigestMismatch`].
+    pub(crate) fn check(&self) -> Result<(), CheckpointError> {
+        if Digest::of(&self.bytes) == self.sha256 {
+            return Ok(());
+        }
+        Err(CheckpointError::DigestMismatch { sha256: self.sha256 })
     }
 }
 
-/// The last snapshot of `run_id`; `None` before the first checkpoint.
+/// The last snapshot of `run_id`, its bytes unchecked; `None` before the first checkpoint.
 ///
 /// # Errors
 /// [`CheckpointError::Missing`] where an event names a body that is not there; SQLite's own.

@@ -2,6 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
+use crate::db::one_row;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::id::RunId;
@@ -20,7 +21,7 @@ pub(crate) fn keep(
     let failure = object.get("failure".as_bytes());
     let owner_pid = failure.and_then(|failure| failure.get("owner_pid")).and_then(Value::as_i64);
     let prior_status = failure.and_then(|failure| failure.get("prior_status")).and_then(Value::as_str);
-    tx.prepare_cached(include_str!("sql/keep_receipt.sql"))?.execute(params![
+    one_row(tx.prepare_cached(include_str!("sql/keep_receipt.sql"))?.execute(params![
         run_id.as_str(),
         after_sequence,
         recovered_at,
@@ -28,6 +29,5 @@ pub(crate) fn keep(
         prior_status,
         Digest::of(bytes).to_hex(),
         bytes
-    ])?;
-    Ok(())
+    ])?)
 }

@@ -25,7 +25,7 @@ use super::snapshot::{self, Opening};
 use super::status;
 use super::table::{self, Run};
 use super::terminalize;
-use super::write::{Credentials, Placed, Written, place};
+use super::write::{Credentials, Draft, Placed, Written, place};
 
 /// How often `wait` looks whether the lock is free.
 const POLL: Duration = Duration::from_millis(200);
@@ -87,7 +87,10 @@ pub fn start(store: &Store, request: &StartRequest) -> Result<Started> {
     let (token, placed) = begun?;
     store.reached(Step::Committed);
     let credentials = Credentials { token: Some(token), owner_pid: Some(request.owner_pid) };
-    let written = placed.export(store, &credentials)?;
+    let written = placed.export(store, &credentials).inspect_err(|_| {
+        // The token goes with this error. A lock that nobody can show it for would stay as long as the owner lives.
+        let _ = let_go(store, &request.run_id, &credentials);
+    })?;
     let token = credentials.token.ok_or_else(|| RunError::NotOwner(request.run_id.to_string()))?;
     Ok(Started { run_id: request.run_id.clone(), run_dir, token, written })
 }
@@ -218,7 +221,7 @@ fn attempt(
     let run = table::get(tx, &request.run_id)?;
     let object = first_snapshot(tx, store, request, &run, workspace, run_dir)?;
     let credentials = Credentials { token: Some(token), owner_pid: Some(request.owner_pid) };
-    let placed = place(tx, store, &run, &object, &credentials)?;
+    let placed = place(tx, store, &run, Draft::of(object), &credentials)?;
     let token = credentials.token.ok_or_else(|| RunError::NotOwner(request.run_id.to_string()))?;
     Ok((token, placed))
 }

@@ -10,11 +10,12 @@ use crate::lock;
 use crate::receipt;
 use crate::step::Step;
 
+use super::export::put_back;
 use super::file::{self, OnDisk};
 use super::last::last_snapshot;
 use super::snapshot::{self, Failure};
 use super::table::Run;
-use super::write::{Credentials, Written, write_with};
+use super::write::{Credentials, Draft, Written, write_with};
 
 /// A change of status.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +54,8 @@ pub fn set_status(
             return Err(ended(run_id, &base, locked).into());
         }
         let now = store.clock().now();
-        Ok(snapshot::with_status(&base, &change.status, change.failure.as_ref(), &change.set, now))
+        let next = snapshot::with_status(&base, &change.status, change.failure.as_ref(), &change.set, now);
+        Ok(Draft::of(next))
     })
 }
 
@@ -73,6 +75,7 @@ pub fn finish(
     credentials: &Credentials,
 ) -> Result<Option<Written>> {
     if has_finished(store, run_id, change)? {
+        show_end(store, run_id)?;
         return Ok(None);
     }
     let written = match change {
@@ -83,7 +86,12 @@ pub fn finish(
             }
             Some(set_status(store, run_id, change, credentials)?)
         }
-        None if has_ended(store, run_id)? => None,
+        None if has_ended(store, run_id)? => {
+            // Nobody may write this run without a lock: shown first, then let go.
+            store.read(|tx| lock::hold(tx, run_id, credentials.token.as_ref()).map(drop))?;
+            show_end(store, run_id)?;
+            None
+        }
         None => {
             let ok = StatusChange { status: "ok".to_owned(), ..StatusChange::default() };
             Some(set_status(store, run_id, &ok, credentials)?)
@@ -92,6 +100,15 @@ pub fn finish(
     store.reached(Step::BeforeRelease);
     store.write(|tx| lock::release(tx, lock::hold(tx, run_id, credentials.token.as_ref())?))?;
     Ok(written)
+}
+
+/// Puts the end of a run into run.json where an earlier call committed it and could not.
+fn show_end(store: &Store, run_id: &RunId) -> Result<()> {
+    let run = store.read(|tx| super::table::get(tx, run_id))?;
+    if run.journaled && run.run_dir.is_some() {
+        put_back(store, &run, |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 /// Whether a finish with `change` was done already: the run has ended, with that status, and its lock is gone.

@@ -66,20 +66,38 @@ pub struct Written {
 /// and the checkpoint's bounds; `collision-mismatch`. Nothing has changed then. [`RunError::Export`]: the snapshot is
 /// in the store, run.json could not be replaced.
 pub fn write(store: &Store, run_id: &RunId, payload: &[u8], credentials: &Credentials) -> Result<Written> {
-    write_with(store, run_id, credentials, |_, _| Ok(json::parse_object(payload)?))
+    // Reading and encoding come first: while the store is locked for this write nobody else can write.
+    let draft = Draft::of(json::parse_object(payload)?);
+    write_with(store, run_id, credentials, |_, _| Ok(draft))
 }
 
-/// [`write`] of the object that `make` gives; it is called inside the transaction with the run as it is there.
+/// A snapshot to be written, encoded.
+pub(super) struct Draft {
+    object: Object,
+    bytes: Vec<u8>,
+    sha256: Digest,
+}
+
+impl Draft {
+    /// Encodes `object`.
+    pub(super) fn of(object: Object) -> Self {
+        let bytes = json::snapshot_bytes(&object);
+        let sha256 = Digest::of(&bytes);
+        Self { object, bytes, sha256 }
+    }
+}
+
+/// [`write`] of the draft that `make` gives; it is called inside the transaction with the run as it is there.
 pub(super) fn write_with(
     store: &Store,
     run_id: &RunId,
     credentials: &Credentials,
-    make: impl FnOnce(&Transaction<'_>, &Run) -> Result<Object>,
+    make: impl FnOnce(&Transaction<'_>, &Run) -> Result<Draft>,
 ) -> Result<Written> {
     let placed = store.write(|tx| {
         let run = table::get(tx, run_id)?;
-        let object = make(tx, &run)?;
-        place(tx, store, &run, &object, credentials)
+        let draft = make(tx, &run)?;
+        place(tx, store, &run, draft, credentials)
     })?;
     store.reached(Step::Committed);
     placed.export(store, credentials)
@@ -92,26 +110,25 @@ pub(super) struct Placed {
     written: Written,
 }
 
-/// Puts `object` into the transaction as the next snapshot of `run`.
+/// Puts `draft` into the transaction as the next snapshot of `run`.
 pub(super) fn place(
     tx: &Transaction<'_>,
     store: &Store,
     run: &Run,
-    object: &Object,
+    draft: Draft,
     credentials: &Credentials,
 ) -> Result<Placed> {
     let run_dir = run.directory()?.to_path_buf();
-    let bytes = json::snapshot_bytes(object);
-    let sha256 = Digest::of(&bytes);
+    let Draft { object, bytes, sha256 } = draft;
     let held = authority(tx, run, credentials)?;
-    let journaled = run.journaled || (held.is_some() && journal_requested(&run_dir, object)?);
+    let journaled = run.journaled || (held.is_some() && journal_requested(&run_dir, &object)?);
     let (sequence, replayed) = if journaled {
-        let (sequence, replayed) = record(tx, store, run, object, &bytes, sha256)?;
+        let (sequence, replayed) = record(tx, store, run, &object, &bytes, sha256)?;
         (Some(sequence), replayed)
     } else {
         (None, false)
     };
-    table::note_snapshot(tx, &run.run_id, object)?;
+    table::note_snapshot(tx, &run.run_id, &object)?;
     if let Some(held) = &held {
         let owner_pid = credentials.owner_pid.unwrap_or_else(std::process::id);
         lock::rehome(tx, held, &Judge::new(store), owner_pid)?;
@@ -234,6 +251,7 @@ fn paired_event_type(
 /// Replay is decided once a write: the bytes are the store's last snapshot and the latest checkpoint's, and either
 /// run.json is not those bytes (a commit that was never exported) or the latest checkpoint has this very pairing.
 fn is_replay(last: &LastSnapshot, bytes: &[u8], paired: Option<&str>, run: &Run) -> Result<bool> {
+    // Bytes that are stored under a digest and are not these go on to the collision that they are.
     if last.is_receipt || last.bytes != bytes {
         return Ok(false);
     }
@@ -263,6 +281,9 @@ impl Placed {
                 }
                 last_snapshot(tx, &run_id)
             })?;
+            if let Some(last) = &current {
+                last.check()?;
+            }
             lock.replace(store, current.as_ref().map_or(self.bytes.as_slice(), |last| &last.bytes))
         });
         match exported {

@@ -87,7 +87,9 @@ fn a_run_json_that_cannot_be_read_refuses_the_recovery() {
     fs::remove_file(&run_json).unwrap();
     fs::create_dir(&run_json).unwrap();
     let before = workspace.picture();
-    workspace.legbook(["runs", "recover", "r1"]).refused(2, "cannot read ");
+    let refused = workspace.legbook(["runs", "recover", "r1"]);
+    let said = refused.refused(2, &run_json.display().to_string());
+    assert!(said.contains("it is a directory") && said.contains(".away"), "{said}");
     assert!(workspace.picture() == before);
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use legbook::db::{Store, StoreOptions};
-use legbook::error::{Error, LockError, RecoveryError};
+use legbook::error::{Error, LockError, RecoveryError, RunError};
 use legbook::event::{Event, EventInput};
 use legbook::receipt;
 use legbook::recovery::{self, Ending, Options};
@@ -276,10 +276,10 @@ fn a_run_json_that_cannot_be_read_is_refused_as_such() {
     let bench = Bench::stale();
     fs::remove_file(bench.run_json()).unwrap();
     fs::create_dir(bench.run_json()).unwrap();
-    assert!(matches!(bench.refused(), Error::Io { action: "read", .. }));
+    assert!(matches!(bench.refused(), Error::Run(RunError::Obstacle { rule: "it is a directory", .. })));
     fs::remove_dir(bench.run_json()).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", bench.run_json()).unwrap();
-    assert!(matches!(bench.refused(), Error::Io { action: "read", .. }));
+    assert!(matches!(bench.refused(), Error::Run(RunError::Obstacle { rule: "it is a symbolic link", .. })));
 }
 
 #[test]

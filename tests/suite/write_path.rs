@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use legbook::db::{Store, StoreOptions};
 use legbook::digest::Digest;
-use legbook::error::{CheckpointError, Error, JournalError, LockError, RunError};
+use legbook::error::{CheckpointError, Error, JournalError, LockError, RunError, StoreError};
 use legbook::event::Event;
 use legbook::id::RunId;
 use legbook::json::Value;
@@ -358,4 +358,84 @@ fn a_finish_whose_answer_was_lost_may_be_asked_again() {
     assert!(matches!(refusal, Error::Run(RunError::Ended { locked: false, .. })), "{refusal}");
     assert_eq!(fs::read(bench.run_json()).unwrap(), before);
     assert_eq!(bench.events().len(), 4);
+}
+
+#[test]
+fn a_finish_that_was_never_exported_is_exported_before_the_lock_goes() {
+    let bench = Bench::new("r", NOW);
+    bench.write(&snapshot("started", 1)).unwrap();
+    bench.cut.next(Some(Step::Committed));
+    cut_short(|| run::finish(&bench.store, &bench.run_id, None, &bench.credentials));
+    bench.cut.next(None);
+    assert!(fs::read_to_string(bench.run_json()).unwrap().contains("\"started\""));
+    run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap();
+    assert!(fs::read_to_string(bench.run_json()).unwrap().contains("\"ok\""));
+    assert_eq!(bench.events().len(), 4);
+}
+
+#[test]
+fn a_row_that_a_foreign_trigger_swallows_is_not_acknowledged() {
+    let bench = Bench::new("r", NOW);
+    bench.write(&snapshot("started", 1)).unwrap();
+    bench
+        .plain()
+        .execute_batch("CREATE TRIGGER swallow BEFORE INSERT ON events BEGIN SELECT RAISE(IGNORE); END;")
+        .unwrap();
+    let before = fs::read(bench.run_json()).unwrap();
+    let error = bench.write(&snapshot("planning", 2)).unwrap_err();
+    assert!(matches!(error, Error::Store(StoreError::Corrupt(_))), "{error}");
+    assert_eq!(fs::read(bench.run_json()).unwrap(), before);
+}
+
+#[test]
+fn a_spoiled_last_snapshot_is_neither_gone_on_from_nor_exported() {
+    let bench = Bench::new("r", NOW);
+    bench.write(&snapshot("started", 1)).unwrap();
+    bench
+        .plain()
+        .execute_batch(
+            "DROP TRIGGER checkpoints_update;
+             UPDATE checkpoints SET body = CAST(replace(CAST(body AS TEXT), '1', '7') AS BLOB);",
+        )
+        .unwrap();
+    let change = run::StatusChange { status: "planning".to_owned(), ..run::StatusChange::default() };
+    assert!(run::set_status(&bench.store, &bench.run_id, &change, &bench.credentials).is_err());
+    let same = bench.write(&snapshot("started", 1)).unwrap_err();
+    assert!(matches!(same, Error::Checkpoint(CheckpointError::CollisionMismatch { .. })), "{same}");
+    assert_eq!(bench.events().len(), 2);
+    // A whole new snapshot needs nothing of the spoiled one.
+    bench.write(&snapshot("planning", 2)).unwrap();
+    assert!(fs::read_to_string(bench.run_json()).unwrap().contains("\"n\": 2"));
+}
+
+#[test]
+fn a_run_directory_that_leads_elsewhere_is_not_written_to() {
+    let bench = Bench::new("r", NOW);
+    bench.write(&snapshot("started", 1)).unwrap();
+    let (run_dir, victim) = (bench.folder.path().join("run"), bench.folder.path().join("victim"));
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("run.json"), "precious").unwrap();
+    fs::rename(&run_dir, bench.folder.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(&victim, &run_dir).unwrap();
+    let error = bench.write(&snapshot("planning", 2)).unwrap_err();
+    assert!(error.to_string().contains("symbolic link"), "{error}");
+    assert_eq!(fs::read_to_string(victim.join("run.json")).unwrap(), "precious");
+}
+
+#[test]
+fn what_is_no_file_in_the_place_of_run_json_is_named() {
+    let bench = Bench::new("r", NOW);
+    fs::create_dir(bench.run_json()).unwrap();
+    let error = bench.write(&snapshot("started", 1)).unwrap_err();
+    assert!(matches!(error, Error::Run(RunError::Obstacle { rule: "it is a directory", .. })), "{error}");
+    assert!(bench.events().is_empty());
+}
+
+#[test]
+fn a_store_that_lost_its_name_acknowledges_nothing() {
+    let bench = Bench::new("r", NOW);
+    bench.write(&snapshot("started", 1)).unwrap();
+    fs::remove_file(bench.store.path()).unwrap();
+    let error = bench.write(&snapshot("planning", 2)).unwrap_err();
+    assert!(matches!(error, Error::Store(StoreError::Replaced { .. })), "{error}");
 }

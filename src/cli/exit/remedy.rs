@@ -168,6 +168,10 @@ fn run_remedy(error: &RunError, program: &str) -> String {
         RunError::ExportBusy { .. } => {
             "call again; `fuser` on the .run.json.lock beside it names the process".into()
         }
+        RunError::Obstacle { path, .. } => {
+            let path = path.display();
+            format!("move it away and call again: mv {path} {path}.away")
+        }
         RunError::LiveOwner(run_id) => {
             format!("let the owner write, or see who it is: {program} runs lock {run_id}")
         }
@@ -346,6 +350,9 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::Unsettled { .. } => "call again: somebody opened and closed the store at each look",
         StoreError::RollbackJournal { .. } => {
             "call again once its writer has ended; after a crash, any legbook command that opens the store finishes it"
+        }
+        StoreError::Replaced { .. } => {
+            "what was just written went with the old file; put the old file back, or begin anew in the new one"
         }
         StoreError::Full => "free space on the store's file system and call again; nothing was changed",
         StoreError::ReadOnly => {
