@@ -28,7 +28,7 @@ docs/OPERATIONS.md tells what each finding asks of you.
   legbook doctor                                  the store that is found by looking upwards
   legbook doctor --full --quiet --warn-ok /srv/*/.legbook/store.db
   legbook doctor --heads ~/heads.json             and compare with what was seen before
-  legbook doctor --legacy ~/work                  the runs of a legacy program, where they are")]
+  legbook doctor --legacy ~/projects              the runs of a legacy program, where they are")]
 pub(crate) struct Arguments {
     /// The stores' files; without any, the one that other commands would use
     #[arg(value_name = "STORE", value_parser = values::path())]

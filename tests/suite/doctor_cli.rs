@@ -178,7 +178,7 @@ fn the_lines_of_contrib_crontab_are_calls_that_doctor_takes() {
         crontab.lines().filter_map(|line| line.find("legbook doctor").map(|at| &line[at..])).collect();
     assert_eq!(calls.len(), 3, "the comment on top and two calls");
     for call in &calls[1..] {
-        let script = call.replace("\"$HOME\"/work/*", "\"$HOME\"").replacen("legbook", "\"$0\"", 1);
+        let script = call.replace("\"$HOME\"/projects/*", "\"$HOME\"").replacen("legbook", "\"$0\"", 1);
         fs::create_dir_all(clinic.path().join(".local/state")).unwrap();
         let mut sh = Command::new("sh");
         sh.args(["-c", &script, LEGBOOK]).env("HOME", clinic.path()).env_remove("LEGBOOK_STORE");

@@ -24,7 +24,7 @@ added; a journal that differs is refused. A partial last line is kept in quarant
 read.
 
 Example:
-  legbook runs import ~/work/.brigade/runs --keep-going")]
+  legbook runs import ~/projects/.brigade/runs --keep-going")]
 pub(crate) struct Arguments {
     /// Run directories; or folders of them, or workspaces with a .brigade/runs
     #[arg(value_name = "DIR", required = true, value_parser = path())]
