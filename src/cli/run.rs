@@ -201,7 +201,7 @@ fn finish(
         // The store has the outcome, so the lock has no more use.
         Err(error @ Error::Run(RunError::Export { .. })) => {
             // Where it stays, `runs recover` takes it.
-            let _ = run::finish(store, run_id, None, credentials);
+            let _ = run::let_go(store, run_id, credentials);
             return Err(error);
         }
         Err(error) => return Err(error),

@@ -171,6 +171,13 @@ fn the_child() {
     match (role.as_str(), arguments.as_slice()) {
         ("write", [run_id, workspace, plan]) => write(&store, run_id, Path::new(workspace), plan),
         ("load", [run_id, workspace, count]) => load(&store, run_id, Path::new(workspace), count),
+        ("endless", [run_id, workspace, count]) => {
+            load(&store, run_id, Path::new(workspace), count);
+            // It ends by a signal alone, however fast the machine is.
+            loop {
+                std::thread::park();
+            }
+        }
         ("share", [run_id, token, name, count]) => share(&store, run_id, token, name, count),
         ("one", [run_id, token, owner_pid, payload]) => one(&store, run_id, token, owner_pid, payload),
         ("recover", [run_id]) => recover(&store, run_id),

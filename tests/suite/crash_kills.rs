@@ -69,7 +69,7 @@ fn three_hundred_kills_under_load_lose_nothing_that_was_acknowledged() {
 fn writer(scene: &Scene, name: &str) -> Crasher {
     let workspace = scene.workspace(name);
     let arguments = [name, workspace.to_str().unwrap(), "250"];
-    Crasher::spawn(scene.store.path(), "load", &arguments, Cut::default())
+    Crasher::spawn(scene.store.path(), "endless", &arguments, Cut::default())
 }
 
 /// Recovers a run, perhaps after a recovery that was killed, and requires that it has ended as its last snapshot.

@@ -91,14 +91,14 @@ fn a_run_that_has_ended_badly_is_exit_code_1() {
 #[test]
 fn a_dead_owner_is_told_with_the_command_that_runs_as_printed() {
     let workspace = Workspace::new();
-    orphaned(&workspace, "r1");
+    let token = orphaned(&workspace, "r1");
     let mut watch = Watch::begin(&workspace, &["--json"]);
     let stale = watch.until(|object| object["lock_state"] == "stale");
     let recover = stale["recover"].as_str().unwrap().to_owned();
     // Another change under the same dead owner is a line without another note.
-    let sql = "UPDATE runs SET status = 'other'";
-    rusqlite::Connection::open(workspace.store()).unwrap().execute(sql, []).unwrap();
-    watch.until(|object| object["status"] == "other");
+    let nobody = i32::MAX.to_string();
+    workspace.legbook(["runs", "status", "r1", "planning", "--token", &token, "--pid", &nobody]).expect(0);
+    watch.until(|object| object["status"] == "planning" && object["lock_state"] == "stale");
     let arguments: Vec<&str> = recover.strip_prefix("legbook ").unwrap().split(' ').collect();
     workspace.legbook(&arguments).expect(0);
     watch.until(|object| object["ended"] == true);
