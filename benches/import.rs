@@ -127,7 +127,7 @@ fn floor(path: &Path) -> Connection {
 
 fn insert_plainly(connection: &mut Connection, directory: &Path) {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
-    let mut put = |path: &Path| {
+    let put = |path: &Path| {
         let body = fs::read(path).unwrap();
         transaction
             .prepare_cached("INSERT INTO files (path, sha256, body) VALUES (?1, ?2, ?3)")
