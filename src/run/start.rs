@@ -68,7 +68,9 @@ pub struct Started {
 
 /// Begins a run: enters it, takes the lock, writes `started`.
 ///
-/// A dead owner's lock is taken over where its run has no journal; that run is ended first, as recovery would.
+/// A dead owner's lock is taken over where its run has no journal; that run is ended first, as recovery would. Where
+/// the opening can't be exported, the lock is let go again, for the token is lost with the error; the run stays, and can
+/// be resumed.
 ///
 /// # Errors
 /// [`RunError::Exists`] (without `resume`), [`RunError::Unknown`] (with it), [`RunError::DirectoryTaken`],

@@ -60,10 +60,11 @@ pub fn set_status(
 }
 
 /// Ends the run and lets its lock go. `change` None: a run that has ended keeps its status, any other ends `ok`.
-/// A run that has ended so and holds no lock any more is left as it is: a caller that did not hear the answer may ask
-/// again.
+/// A run that has ended so and holds no lock any more stays so: a caller that did not hear the answer may ask again.
 ///
-/// A crash before the lock is let go leaves an ended run with a lock; the same call again, or recovery, ends it.
+/// The end is in run.json before the lock goes. A crash or a failed export before that leaves an ended run with a lock;
+/// the same call again, or recovery, exports the end and lets the lock go. A run.json that is another file is kept as
+/// `run.json.replaced-<32 hex>` then.
 ///
 /// # Errors
 /// [`RunError::NotTerminal`]; [`RunError::Ended`] where it has ended with another status and let its lock go; and as
