@@ -47,12 +47,9 @@ fn nibble(character: u8) -> Option<u8> {
 /// `bytes` as lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
+    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    // Always UTF-8; checking it is cheaper than to push each digit as a character.
+    String::from_utf8(bytes.iter().flat_map(digits).collect()).unwrap_or_default()
 }
 
 impl fmt::Display for Digest {

@@ -2,13 +2,21 @@
 //!
 //! Whatever is stored is checked by making it again: a line is valid where its seven given fields, put through
 //! [`Event::new`]'s rules, give the very same digests, id and bytes.
+//!
+//! Events are made and read several times a write, so neither way builds a tree of the envelope. The order of the fields
+//! is fixed ([`FIELDS`]) and only the idempotency key and the payload can hold what needs an escape, so a line is these two
+//! in canonical bytes and the others as they are. To read a line, it is cut where a canonical one has its fields, and
+//! the event made of the pieces stands if its own line is the given one to the byte: a wrong cut can refuse a line, never
+//! let one pass. What does not stand is read again as JSON, rule by rule, for the first rule that is broken.
 
-use chrono::{NaiveDateTime, Timelike};
+use std::ops::Range;
+
+use chrono::NaiveDate;
 
 use super::registry::{self, EventType, PRIVATE_KEYS};
 use crate::digest::Digest;
 use crate::error::EventError;
-use crate::json::{self, Object, Text, Value};
+use crate::json::{self, Object, Value};
 
 /// What `schema` holds.
 pub const SCHEMA: &str = "brigade.run_event.v1";
@@ -82,43 +90,38 @@ impl Event {
         check_payload(event_type, &input.payload)?;
         check_fields(&input)?;
 
-        let payload = Value::Object(input.payload.clone());
-        let request_digest = Digest::of(&canonical([
-            ("event_type", event_type.name.into()),
-            ("payload", payload.clone()),
-            ("idempotency_key", input.idempotency_key.into()),
-        ])?);
-        let given: [(&str, Value); 10] = [
-            ("schema", SCHEMA.into()),
-            ("schema_version", SCHEMA_VERSION.into()),
-            ("run_id", input.run_id.into()),
-            ("sequence", input.sequence.into()),
-            ("event_type", event_type.name.into()),
-            ("recorded_at", input.recorded_at.into()),
-            ("idempotency_key", input.idempotency_key.into()),
-            ("request_digest", request_digest.to_hex().into()),
-            ("previous_digest", input.previous_digest.map_or(Value::Null, |digest| digest.to_hex().into())),
-            ("payload", payload),
-        ];
-        let event_digest = Digest::of(&canonical(given.clone())?);
-        let event_id = event_id(input.run_id, input.sequence, event_digest);
-        let made = [("event_digest", event_digest.to_hex().into()), ("event_id", event_id.as_str().into())];
-        let line = canonical(given.into_iter().chain(made))?;
+        let EventInput { run_id, sequence, recorded_at, .. } = input;
+        let event_type_name = event_type.name;
+        let idempotency_key = json::canonical_string(input.idempotency_key);
+        let payload = json::canonical_object(&input.payload).map_err(|_| EventError::NotCanonical)?;
+        let previous_digest = digest_or_null(input.previous_digest);
+
+        // Members without their braces, in the order of FIELDS: the request's three, then the ten that are digested.
+        let request = format!(
+            r#""event_type":"{event_type_name}","idempotency_key":{idempotency_key},"payload":{payload}"#
+        );
+        let request_digest = Digest::of(format!("{{{request}}}").as_bytes());
+        let given = format!(
+            r#"{request},"previous_digest":{previous_digest},"recorded_at":"{recorded_at}","request_digest":"{request_digest}","run_id":"{run_id}","schema":"{SCHEMA}","schema_version":{SCHEMA_VERSION},"sequence":{sequence}"#
+        );
+        let event_digest = Digest::of(format!("{{{given}}}").as_bytes());
+        let event_id = event_id(run_id, sequence, event_digest);
+        let line = format!(r#"{{"event_digest":"{event_digest}","event_id":"{event_id}",{given}}}"#);
         if line.len() + "\n".len() > MAX_LINE {
             return Err(EventError::LineTooLong);
         }
         Ok(Self {
-            run_id: input.run_id.to_owned(),
-            sequence: input.sequence,
+            run_id: run_id.to_owned(),
+            sequence,
             event_type,
-            recorded_at: input.recorded_at.to_owned(),
+            recorded_at: recorded_at.to_owned(),
             idempotency_key: input.idempotency_key.to_owned(),
             request_digest,
             previous_digest: input.previous_digest,
             event_digest,
             event_id,
             payload: input.payload,
-            line: String::from_utf8(line).map_err(|_| EventError::NotCanonical)?,
+            line,
         })
     }
 
@@ -130,6 +133,20 @@ impl Event {
         if line.len() >= MAX_LINE {
             return Err(EventError::LineTooLong);
         }
+        match Self::of_canonical(line) {
+            Some(event) => Ok(event),
+            None => Self::of_json(line),
+        }
+    }
+
+    /// The event of a line that is the event's own; none for a line that is to be read as JSON.
+    fn of_canonical(line: &[u8]) -> Option<Self> {
+        let event = Self::new(cut(std::str::from_utf8(line).ok()?)?).ok()?;
+        (event.line.as_bytes() == line).then_some(event)
+    }
+
+    /// The event of a line in whatever spelling, or the first rule that the line breaks.
+    fn of_json(line: &[u8]) -> Result<Self, EventError> {
         let envelope = json::parse_object(line).map_err(|error| EventError::NotJson(error.fault))?;
         for field in FIELDS {
             member(&envelope, field)?;
@@ -249,12 +266,46 @@ fn event_id(run_id: &str, sequence: i64, event_digest: Digest) -> String {
     format!("{run_id}-{sequence:06}-{:.12}", event_digest.to_hex())
 }
 
-/// The canonical bytes of an object with these members.
-pub(super) fn canonical<'a>(
-    members: impl IntoIterator<Item = (&'a str, Value)>,
-) -> Result<Vec<u8>, EventError> {
-    let object = members.into_iter().map(|(key, value)| (Text::from(key), value)).collect();
-    json::canonical_bytes(&Value::Object(object)).map_err(|_| EventError::NotCanonical)
+/// A digest as it stands in canonical bytes.
+pub(super) fn digest_or_null(digest: Option<Digest>) -> String {
+    digest.map_or_else(|| "null".to_owned(), |digest| format!("\"{digest}\""))
+}
+
+/// Cuts a line where a canonical one has its seven given fields. What is found need not be right, for the caller
+/// compares bytes: a key with escapes, say, is taken as it is spelled and makes another line.
+fn cut(line: &str) -> Option<EventInput<'_>> {
+    let mut rest = line;
+    between(&mut rest, r#"{"event_digest":"#, ",")?;
+    between(&mut rest, r#""event_id":"#, ",")?;
+    let event_type = between(&mut rest, r#""event_type":""#, r#"","#)?;
+    let idempotency_key = between(&mut rest, r#""idempotency_key":""#, r#"","#)?;
+    let payload = between(&mut rest, r#""payload":"#, r#","previous_digest":"#)?;
+    let previous_digest = between(&mut rest, "", ",")?;
+    let recorded_at = between(&mut rest, r#""recorded_at":""#, r#"","#)?;
+    between(&mut rest, r#""request_digest":"#, ",")?;
+    let run_id = between(&mut rest, r#""run_id":""#, r#"","#)?;
+    between(&mut rest, r#""schema":"#, ",")?;
+    between(&mut rest, r#""schema_version":"#, ",")?;
+    let sequence = between(&mut rest, r#""sequence":"#, "}")?;
+    Some(EventInput {
+        run_id,
+        sequence: sequence.parse().ok()?,
+        event_type,
+        recorded_at,
+        idempotency_key,
+        previous_digest: match previous_digest {
+            "null" => None,
+            quoted => Some(Digest::parse(quoted.trim_matches('"'))?),
+        },
+        payload: json::parse_object(payload.as_bytes()).ok()?,
+    })
+}
+
+/// Passes over `before`, the next `after` and what stands between them, and gives the latter.
+fn between<'a>(rest: &mut &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let (found, behind) = rest.strip_prefix(before)?.split_once(after)?;
+    *rest = behind;
+    Some(found)
 }
 
 fn check_payload(event_type: &'static EventType, payload: &Object) -> Result<(), EventError> {
@@ -279,13 +330,18 @@ fn check_payload(event_type: &'static EventType, payload: &Object) -> Result<(),
             Value::String(text) if text.as_str().is_none() => {
                 return Err(EventError::PayloadSurrogate { event_type, key });
             }
-            Value::String(text) if text.code_points().nth(MAX_STRING).is_some() => {
+            Value::String(text) if is_longer(text.as_bytes().len(), text.code_points(), MAX_STRING) => {
                 return Err(EventError::PayloadStringTooLong { event_type, key });
             }
             Value::String(_) => {}
         }
     }
     Ok(())
+}
+
+/// Whether a text of `bytes` bytes has more than `most` characters; they are counted only where there might be.
+fn is_longer(bytes: usize, mut characters: impl Iterator, most: usize) -> bool {
+    bytes > most && characters.nth(most).is_some()
 }
 
 fn check_fields(input: &EventInput<'_>) -> Result<(), EventError> {
@@ -299,7 +355,8 @@ fn check_fields(input: &EventInput<'_>) -> Result<(), EventError> {
     if !is_event_time(input.recorded_at) {
         return Err(EventError::RecordedAt);
     }
-    if input.idempotency_key.is_empty() || input.idempotency_key.chars().nth(MAX_KEY).is_some() {
+    let key = input.idempotency_key;
+    if key.is_empty() || is_longer(key.len(), key.chars(), MAX_KEY) {
         return Err(EventError::KeyLength);
     }
     match (input.sequence, input.previous_digest) {
@@ -317,10 +374,12 @@ fn is_event_time(text: &str) -> bool {
             b'0' => is.is_ascii_digit(),
             _ => is == *should,
         });
-    // chrono takes second 60 for a leap second and keeps it as nanoseconds beyond a whole second; legacy knows none.
-    same_form
-        && NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.fZ")
-            .is_ok_and(|moment| moment.nanosecond() < 1_000_000_000)
+    let number = |places: Range<usize>| text.get(places).and_then(|digits| digits.parse::<u32>().ok());
+    let moment = || {
+        let date = NaiveDate::from_ymd_opt(number(0..4)? as i32, number(5..7)?, number(8..10)?)?;
+        date.and_hms_opt(number(11..13)?, number(14..16)?, number(17..19)?)
+    };
+    same_form && moment().is_some()
 }
 
 fn member<'a>(envelope: &'a Object, field: &'static str) -> Result<&'a Value, EventError> {

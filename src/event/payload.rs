@@ -1,10 +1,10 @@
 //! The payloads and idempotency keys that the write path makes, and the strict reading of a checkpoint's payload.
 
-use super::envelope::canonical;
+use super::envelope::digest_or_null;
 use super::registry::{self, CHECKPOINT_KEYS};
 use crate::digest::Digest;
 use crate::error::{CheckpointPayloadError, EventError};
-use crate::json::{Object, Text, Value};
+use crate::json::{self, Object, Text, Value};
 
 /// What a checkpoint's `media_type` holds.
 pub const MEDIA_TYPE: &str = "application/vnd.brigade.run+json";
@@ -115,12 +115,12 @@ pub fn status_key(
     payload: &Object,
     prior_snapshot_digest: Option<Digest>,
 ) -> Result<String, EventError> {
-    let request = canonical([
-        ("event_type", event_type.into()),
-        ("payload", Value::Object(payload.clone())),
-        ("prior_snapshot_digest", prior_snapshot_digest.map_or(Value::Null, |digest| digest.to_hex().into())),
-    ])?;
-    Ok(format!("lifecycle:{:.32}", Digest::of(&request).to_hex()))
+    let event_type = json::canonical_string(event_type);
+    let payload = json::canonical_object(payload).map_err(|_| EventError::NotCanonical)?;
+    let prior = digest_or_null(prior_snapshot_digest);
+    let request =
+        format!(r#"{{"event_type":{event_type},"payload":{payload},"prior_snapshot_digest":{prior}}}"#);
+    Ok(format!("lifecycle:{:.32}", Digest::of(request.as_bytes()).to_hex()))
 }
 
 /// `key` for an event of a journal that holds `key` already: the new sequence behind it.

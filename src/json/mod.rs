@@ -24,3 +24,4 @@ pub use parse::{parse, parse_object, parse_unique};
 pub use raw::{Raw, RawValue};
 pub use value::{Integer, Object, Text, Value, object};
 pub use write::{artifact_bytes, canonical_bytes, indented, line, snapshot_bytes};
+pub(crate) use write::{canonical_object, canonical_string};

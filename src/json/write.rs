@@ -52,6 +52,26 @@ pub fn canonical_bytes(value: &Value) -> Result<Vec<u8>, JsonError> {
     Ok(write(value, Spacing::None, Keys::Sorted, Characters::Utf8).into_bytes())
 }
 
+/// [`canonical_bytes`] of an object, as the text that they are.
+///
+/// # Errors
+/// As [`canonical_bytes`].
+pub(crate) fn canonical_object(members: &Object) -> Result<String, JsonError> {
+    members.iter().try_for_each(refuse_not_canonical_member).map_err(|fault| fault.at(0))?;
+    let mut writer = Writer::new(Spacing::None, Keys::Sorted, Characters::Utf8);
+    writer.object(members);
+    Ok(writer.layout.into_text())
+}
+
+/// [`canonical_bytes`] of a string, quotes included, as the text that they are.
+pub(crate) fn canonical_string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    push_utf8(&mut out, text);
+    out.push('"');
+    out
+}
+
 /// The tokens of a value without white space, ASCII only, keys in the order they have: what `raw.rs` keeps.
 pub(super) fn compact(value: &Value) -> String {
     write(value, Spacing::None, Keys::AsGiven, Characters::Ascii)
@@ -209,11 +229,13 @@ fn refuse_not_canonical(value: &Value) -> Result<(), JsonFault> {
         Value::Integer(integer) => integer.as_i64().map(|_| ()).ok_or(JsonFault::IntegerOutOfRange),
         Value::String(text) => refuse_lone_surrogate(text),
         Value::Array(items) => items.iter().try_for_each(refuse_not_canonical),
-        Value::Object(members) => members.iter().try_for_each(|(key, value)| {
-            refuse_lone_surrogate(key)?;
-            refuse_not_canonical(value)
-        }),
+        Value::Object(members) => members.iter().try_for_each(refuse_not_canonical_member),
     }
+}
+
+fn refuse_not_canonical_member((key, value): (&Text, &Value)) -> Result<(), JsonFault> {
+    refuse_lone_surrogate(key)?;
+    refuse_not_canonical(value)
 }
 
 fn refuse_lone_surrogate(text: &Text) -> Result<(), JsonFault> {

@@ -11,6 +11,8 @@ use legbook::error::{ChainFault, CheckpointPayloadError, EventError};
 use legbook::event::{self, CheckpointPayload, Event, EventInput, JournalBounds};
 use legbook::json::{self, Object, Text, Value};
 
+mod lines;
+
 fn vectors(text: &str) -> Vec<Value> {
     text.lines().map(|line| json::parse(line.as_bytes()).unwrap()).collect()
 }
