@@ -1,8 +1,10 @@
-//! `legacy::import` against its floor, and its memory as the number of runs grows.
+//! `legacy::import_all` against two floors, and its memory as the number of runs grows.
 //!
-//! The floor is what nobody can do without: reading each file of a run directory, hashing it, and inserting the same bytes
-//! into bare tables, one transaction a directory under the same pragmas. Both sides take each directory in turn; the
-//! medians and their ratio are printed. Then the peak of this process's memory after importing few and many runs.
+//! A floor is what nobody can do without: reading each file of a run directory, hashing it, and inserting the same bytes
+//! into bare tables under the same pragmas. The first floor takes each directory in a transaction of its own, as a plain
+//! program would; the second has the directories of a chunk in one transaction, as `import_all` nearly has. The three take
+//! each chunk in turn, in an order that moves on, and the medians over the chunks of the time for a run are printed with
+//! their ratios. Then the peak of this process's memory after importing few and many runs.
 //!
 //! `cargo bench --bench import`
 
@@ -21,37 +23,48 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 const STATUSES: [&str; 4] = ["started", "planning", "dispatching", "ok"];
 
+/// How many directories are timed at once.
+const CHUNK: usize = 50;
+
 fn main() {
     // `cargo test --benches` only asks whether it builds and runs.
     let full = std::env::args().any(|argument| argument == "--bench");
-    let (few, many) = if full { (100, 10_000) } else { (2, 4) };
+    let (few, many) = if full { (600, 10_000) } else { (2, 4) };
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("runs");
     let directories: Vec<PathBuf> = (0..many).map(|number| write_run(&runs, number)).collect();
 
     let store = Store::open(folder.path().join("store.db"), StoreOptions::default()).unwrap();
-    let mut floor = floor(&folder.path().join("floor.db"));
-    let mut times = (Vec::new(), Vec::new());
-    for directory in &directories[..few] {
-        let start = Instant::now();
-        legacy::import(&store, directory).unwrap();
-        times.0.push(start.elapsed());
-        let start = Instant::now();
-        insert_plainly(&mut floor, directory);
-        times.1.push(start.elapsed());
+    let mut each = floor(&folder.path().join("each.db"));
+    let mut together = floor(&folder.path().join("together.db"));
+    let mut times = [const { Vec::new() }; 3];
+    for (number, chunk) in directories[..few].chunks(CHUNK).enumerate() {
+        for side in (0..3).map(|side| (side + number) % 3) {
+            let start = Instant::now();
+            match side {
+                0 => import(&store, chunk),
+                1 => chunk.iter().for_each(|directory| {
+                    insert_plainly(&mut each, std::slice::from_ref(directory));
+                }),
+                _ => insert_plainly(&mut together, chunk),
+            }
+            times[side].push(start.elapsed() / chunk.len() as u32);
+        }
     }
-    let (ours, floor) = (median(times.0), median(times.1));
-    println!(
-        "import {:.0} us, floor {:.0} us a run, ratio {:.2}",
-        ours.as_secs_f64() * 1e6,
-        floor.as_secs_f64() * 1e6,
-        ours.as_secs_f64() / floor.as_secs_f64()
-    );
+    let [ours, each, together] = times.map(|times| median(times).as_secs_f64());
+    println!("import {:.0} us a run", ours * 1e6);
+    println!("floor, a transaction a run: {:.0} us, ratio {:.2}", each * 1e6, ours / each);
+    println!("floor, a transaction for {CHUNK} runs: {:.0} us, ratio {:.2}", together * 1e6, ours / together);
     println!("peak memory after {few} runs: {} KiB", peak_kib());
-    for directory in &directories[few..] {
-        legacy::import(&store, directory).unwrap();
-    }
+    import(&store, &directories[few..]);
     println!("peak memory after {many} runs: {} KiB", peak_kib());
+}
+
+fn import(store: &Store, directories: &[PathBuf]) {
+    let mut taken = 0;
+    let ended = legacy::import_all(store, directories, false, |_, outcome| outcome.map(|_| taken += 1));
+    ended.unwrap();
+    assert_eq!(taken, directories.len());
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -125,7 +138,8 @@ fn floor(path: &Path) -> Connection {
     connection
 }
 
-fn insert_plainly(connection: &mut Connection, directory: &Path) {
+/// Inserts the directories in one transaction.
+fn insert_plainly(connection: &mut Connection, directories: &[PathBuf]) {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     let put = |path: &Path| {
         let body = fs::read(path).unwrap();
@@ -135,15 +149,17 @@ fn insert_plainly(connection: &mut Connection, directory: &Path) {
             .execute(params![path.to_str(), Digest::of(&body).to_hex(), body])
             .unwrap();
     };
-    put(&directory.join("run.json"));
-    for entry in fs::read_dir(directory.join("events/recovery-checkpoints")).unwrap() {
-        put(&entry.unwrap().path());
-    }
-    let journal = fs::read_to_string(directory.join("events/lifecycle.jsonl")).unwrap();
-    for line in journal.lines() {
-        Digest::of(line.as_bytes());
-        let mut insert = transaction.prepare_cached("INSERT INTO events (line) VALUES (?1)").unwrap();
-        insert.execute([line]).unwrap();
+    for directory in directories {
+        put(&directory.join("run.json"));
+        for entry in fs::read_dir(directory.join("events/recovery-checkpoints")).unwrap() {
+            put(&entry.unwrap().path());
+        }
+        let journal = fs::read_to_string(directory.join("events/lifecycle.jsonl")).unwrap();
+        for line in journal.lines() {
+            Digest::of(line.as_bytes());
+            let mut insert = transaction.prepare_cached("INSERT INTO events (line) VALUES (?1)").unwrap();
+            insert.execute([line]).unwrap();
+        }
     }
     transaction.commit().unwrap();
 }

@@ -151,13 +151,6 @@ impl Folder {
         Ok(Some(Found { size: metadata.size(), mode: metadata.mode() & 0o777, file }))
     }
 
-    /// The permission bits of the regular file `name`, which is not opened.
-    pub(super) fn mode_of(&self, name: impl AsRef<OsStr>) -> Opened<u32> {
-        let Some(seen) = self.look(name.as_ref())? else { return Ok(None) };
-        check_file(&seen)?;
-        Ok(Some(seen.st_mode & 0o777))
-    }
-
     /// Whether there is anything of this name; a link counts.
     pub(super) fn has(&self, name: impl AsRef<OsStr>) -> Result<bool, Trouble> {
         Ok(self.look(name.as_ref())?.is_some())
@@ -206,7 +199,9 @@ impl Found {
     /// The whole file, which may have `most` bytes.
     pub(super) fn read(self, most: u64) -> Result<Vec<u8>, Trouble> {
         self.check_size(most)?;
-        let mut bytes = Vec::new();
+        // With room for one byte more it is read at once, and its end seen.
+        let room = usize::try_from(self.size.saturating_add(1)).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(room);
         self.file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         // It may have grown since it was looked at.
         let size = bytes.len() as u64;

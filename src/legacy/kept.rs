@@ -1,6 +1,6 @@
 //! The tables `imports`, `imported_files` and `quarantine`: what an imported run keeps beside its journal and checkpoints.
 //!
-//! Nothing here commits: an import is one transaction, and so is what an export reads.
+//! Nothing here commits: an import is part of one transaction, and so is what an export reads.
 
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
@@ -122,6 +122,14 @@ pub(super) fn partial_bytes(tx: &Transaction<'_>, run_id: &RunId, partial: &Kept
     }
 }
 
+/// Drops all that the store keeps of `run_id`: something else comes in its place.
+pub(super) fn clear(tx: &Transaction<'_>, run_id: &RunId) -> Result<()> {
+    for sql in [include_str!("sql/clear_files.sql"), include_str!("sql/clear_partials.sql")] {
+        tx.prepare_cached(sql)?.execute(named_params! { ":run_id": run_id.as_str() })?;
+    }
+    Ok(())
+}
+
 /// What is to be kept of a run, with its bytes.
 #[derive(Debug, Default)]
 pub(super) struct Keepsakes {
@@ -144,11 +152,14 @@ impl Keepsakes {
         self.partials.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
     }
 
-    /// Puts these in the place of what the store has of `run_id`.
-    pub(super) fn replace(&self, tx: &Transaction<'_>, run_id: &RunId, now: &str) -> Result<()> {
-        for sql in [include_str!("sql/clear_files.sql"), include_str!("sql/clear_partials.sql")] {
-            tx.prepare_cached(sql)?.execute(named_params! { ":run_id": run_id.as_str() })?;
-        }
+    /// The digest and the bytes kept under `path`.
+    pub(super) fn file(&self, path: &str) -> Option<(Option<Digest>, &[u8])> {
+        let (file, body) = self.files.iter().find(|(file, _)| file.path == path)?;
+        Some((file.sha256, body.as_deref()?))
+    }
+
+    /// Keeps these of `run_id`, of which the store has nothing.
+    pub(super) fn insert(&self, tx: &Transaction<'_>, run_id: &RunId, now: &str) -> Result<()> {
         // The listing may name a partial line, so these come first.
         let mut insert = tx.prepare_cached(include_str!("sql/insert_partial.sql"))?;
         for (partial, bytes) in &self.partials {

@@ -6,7 +6,8 @@
 //!
 //! * `folder`: opening what somebody else put there. `layout`: the names. `source`: one run directory. `find`: which run
 //!   directories a path means.
-//! * `import` and `kept`: one directory, one transaction. `export` and `tree`: one directory, one rename.
+//! * `import` and `kept`: each directory whole or not at all, many in one transaction. `export` and `tree`: one directory,
+//!   one rename.
 //! * `examine` and `lock`: doctor over directories; nothing is written.
 
 mod examine;
@@ -23,4 +24,4 @@ mod tree;
 pub use examine::examine;
 pub use export::{Exported, export};
 pub use find::{RunDirectory, run_directories};
-pub use import::{Imported, Outcome, Partial, import};
+pub use import::{Imported, Outcome, Partial, import, import_all};

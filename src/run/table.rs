@@ -122,9 +122,19 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Enters a run that has no directory: it comes from a legacy one.
-pub(crate) fn insert_imported(tx: &Transaction<'_>, run_id: &RunId, created_at: &str) -> Result<()> {
-    tx.prepare_cached(include_str!("sql/insert_imported.sql"))?.execute([run_id.as_str(), created_at])?;
+/// Enters a run that has no directory: it comes from a legacy one, maybe with a journal.
+pub(crate) fn insert_imported(
+    tx: &Transaction<'_>,
+    run_id: &RunId,
+    created_at: &str,
+    journaled: bool,
+) -> Result<()> {
+    let journaled_at = journaled.then_some(created_at);
+    tx.prepare_cached(include_str!("sql/insert_imported.sql"))?.execute(params![
+        run_id.as_str(),
+        created_at,
+        journaled_at
+    ])?;
     Ok(())
 }
 

@@ -19,9 +19,9 @@ use crate::cli::values::path;
 /// Take in legacy run directories: run.json, events/lifecycle.jsonl, checkpoints, evidence
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each directory is taken whole, in one transaction, or not at all. Taken again, nothing happens, or what has grown since is \
-added; a journal that differs is refused. A partial last line is kept in quarantine, and said. The directories are only \
-read.
+Each directory is taken whole or not at all; many share a transaction, and each is told once it is on disk. Taken again, \
+nothing happens, or what has grown since is added; a journal that differs is refused. A partial last line is kept in \
+quarantine, and said. The directories are only read.
 
 Example:
   legbook runs import ~/projects/.brigade/runs --keep-going")]
@@ -48,17 +48,16 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     directories.retain(|directory| seen.insert(directory.clone()));
     let store = context.open_or_make()?;
     work.bar.set_length(directories.len() as u64);
-    for directory in &directories {
-        match legacy::import(&store, directory) {
+    let ended = legacy::import_all(&store, &directories, arguments.keep_going, |directory, outcome| {
+        match outcome {
             Ok(imported) => work.done(directory, &imported)?,
             Err(error) if arguments.keep_going => work.failed(directory, error),
-            Err(error) => {
-                work.bar.finish_and_clear();
-                return Err(error.into());
-            }
+            Err(error) => return Err(Failure::from(error)),
         }
-    }
+        Ok(())
+    });
     work.bar.finish_and_clear();
+    ended?;
     work.finish(&store)
 }
 
