@@ -20,6 +20,7 @@ pub(super) const MIGRATIONS: &[(i64, &str)] = &[
     (4, include_str!("../../migrations/0004_stage.sql")),
     (5, include_str!("../../migrations/0005_legacy.sql")),
     (6, include_str!("../../migrations/0006_shadow.sql")),
+    (7, include_str!("../../migrations/0007_lean_journal.sql")),
 ];
 
 /// The schema version that this build writes.

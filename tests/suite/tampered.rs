@@ -31,7 +31,7 @@ fn refusal(answer: &Answer) -> String {
 
 #[test]
 fn a_schema_version_that_was_lowered_is_told_in_a_line_and_put_right_by_what_doctor_prints() {
-    for version in ["0", "-1", "4", "5"] {
+    for version in ["0", "-1", "4", "5", "6"] {
         let workspace = tampered(&format!("PRAGMA user_version = {version}"));
         for command in
             [&["runs", "list"][..], &["runs", "show", "r1"], &["runs", "start", "r2"], &["db", "info"]]
@@ -55,7 +55,8 @@ fn a_schema_version_that_was_lowered_is_told_in_a_line_and_put_right_by_what_doc
 #[test]
 fn a_migration_that_meets_a_table_of_somebody_is_refused_without_its_text() {
     let workspace = tampered(
-        "DROP VIEW shadow_overview; DROP TABLE shadow_records; DROP TABLE shadow_evidence;
+        "DROP INDEX events_of_checkpoint;
+         DROP VIEW shadow_overview; DROP TABLE shadow_records; DROP TABLE shadow_evidence;
          CREATE TABLE shadow_records (mine); PRAGMA user_version = 5",
     );
     let said = refusal(&workspace.legbook(["runs", "list"]));

@@ -226,8 +226,12 @@ pub(super) fn lines(seed: &Seed) -> Vec<Attack> {
         format!("\"a\\u0000{long}\""),
         format!("\"{}\"", "\u{1F600}".repeat(129)),
     );
-    for other in ["\"\"", "null", "3", "{}", "[\"key-3\"]", &long, &nuls, &late, &smile] {
+    for other in ["\"\"", "[\"key-\\n\"]", "{\"\\n\":3}", &long, &nuls, &late, &smile] {
         add(key, insert(seed, &put(line, "\"key-3\"", other)));
+    }
+    // Without an escape what is no text is told from one by its spelling.
+    for other in ["null", "3", "{}", "[\"key-3\"]"] {
+        add(not_canonical, insert(seed, &put(line, "\"key-3\"", other)));
     }
     let repeated = "events: the run has an event with this idempotency key";
     add(repeated, insert(seed, &put(line, "\"key-3\"", "\"key-1\"")));
