@@ -16,6 +16,9 @@ pub(super) enum Spacing {
     Indented,
 }
 
+/// The indentation of sixteen levels, to be copied at once; deeper ones are rare.
+const SPACES: &str = "                                ";
+
 /// A text in the making. [`Layout::value`] and [`Layout::key`] set down what comes before a token, and give
 /// the place where the caller spells it.
 pub(super) struct Layout {
@@ -96,6 +99,9 @@ impl Layout {
 
     fn new_line(&mut self) {
         self.text.push('\n');
-        self.text.extend(std::iter::repeat_n("  ", self.depth));
+        match SPACES.get(..self.depth * 2) {
+            Some(spaces) => self.text.push_str(spaces),
+            None => self.text.extend(std::iter::repeat_n("  ", self.depth)),
+        }
     }
 }

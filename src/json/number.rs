@@ -85,7 +85,7 @@ impl Decimal {
         let utmost = if exponent.starts_with('-') { i64::MIN } else { i64::MAX };
         let exponent: i64 = exponent.parse().unwrap_or(utmost);
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits = format!("{whole}{fraction}");
+        let digits = [whole, fraction].concat();
         let significant = digits.trim_start_matches('0');
         let leading_zeros = digits.len() - significant.len();
         let point = (whole.len() as i64 - leading_zeros as i64).saturating_add(exponent);

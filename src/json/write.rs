@@ -5,7 +5,7 @@
 
 use super::layout::{Layout, Spacing};
 use super::number;
-use super::token::Container;
+use super::token::{Container, run_without};
 use super::value::{Object, Text, Value};
 use crate::error::{JsonError, JsonFault};
 
@@ -152,7 +152,7 @@ fn push_quoted(out: &mut String, text: &Text, characters: Characters) {
     match (text.as_str(), characters) {
         (Some(text), Characters::Utf8) => push_utf8(out, text),
         (Some(text), Characters::Ascii) => {
-            push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x7F..));
+            push_escaped(out, text, |byte| !(b' '..=b'~').contains(&byte) | (byte == b'"') | (byte == b'\\'));
         }
         // A lone surrogate can only be an escape; the forms that refuse it have done so before this.
         (None, _) => text.code_points().for_each(|code_point| match code_point {
@@ -165,7 +165,7 @@ fn push_quoted(out: &mut String, text: &Text, characters: Characters) {
 
 /// Adds a text with the escapes that JSON itself demands.
 pub(super) fn push_utf8(out: &mut String, text: &str) {
-    push_escaped(out, text, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1F));
+    push_escaped(out, text, |byte| (byte == b'"') | (byte == b'\\') | (byte < b' '));
 }
 
 /// Adds a text; the characters whose first byte `escaped` names are escaped, the runs between them copied
@@ -173,7 +173,7 @@ pub(super) fn push_utf8(out: &mut String, text: &str) {
 fn push_escaped(out: &mut String, text: &str, escaped: impl Fn(u8) -> bool) {
     let mut rest = text;
     loop {
-        let run = rest.bytes().position(&escaped).unwrap_or(rest.len());
+        let run = run_without(rest.as_bytes(), &escaped);
         let (plain, special) = rest.split_at_checked(run).unwrap_or((rest, ""));
         out.push_str(plain);
         let mut characters = special.chars();
