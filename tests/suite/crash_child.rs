@@ -4,7 +4,7 @@
 //! The shipped program has no such switch.
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use legbook::db::{Store, StoreOptions};
 use legbook::error::Error;
 use legbook::id::RunId;
+use legbook::legacy;
 use legbook::lock::OwnerToken;
 use legbook::recovery::{self, Options};
 use legbook::run::{self, Credentials};
@@ -181,6 +182,7 @@ fn the_child() {
         ("share", [run_id, token, name, count]) => share(&store, run_id, token, name, count),
         ("one", [run_id, token, owner_pid, payload]) => one(&store, run_id, token, owner_pid, payload),
         ("recover", [run_id]) => recover(&store, run_id),
+        ("import", [folder]) => import(&store, Path::new(folder)),
         other => panic!("no such child: {other:?}"),
     }
 }
@@ -248,6 +250,16 @@ fn one(store: &Store, run_id: &str, token: &str, owner_pid: &str, payload: &str)
         Ok(written) => say(format_args!("ack {}", written.sha256)),
         Err(error) => say(format_args!("refused {error}")),
     }
+}
+
+/// Imports the run directories in `folder`. Says each that is taken.
+fn import(store: &Store, folder: &Path) {
+    let found = legacy::run_directories(folder).unwrap();
+    let directories: Vec<PathBuf> = found.into_iter().map(|directory| directory.path).collect();
+    let ended = legacy::import_all(store, &directories, false, |_, outcome| {
+        outcome.map(|taken| say(format_args!("{} {}", taken.run_id, taken.outcome.word())))
+    });
+    ended.unwrap();
 }
 
 fn recover(store: &Store, run_id: &str) {

@@ -34,6 +34,7 @@ mod handoff_legs;
 mod handoff_text;
 mod json;
 mod legacy;
+mod legacy_batches;
 mod legacy_doctor;
 mod legacy_hostile;
 mod legacy_trees;

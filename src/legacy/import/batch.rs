@@ -1,17 +1,18 @@
-//! Which directories share a transaction, and what becomes of them where it fails.
+//! Which directories share a transaction, and what becomes of them where one has a fault.
 //!
+//! A fault rolls the whole transaction back; the directories before it, which had none, are taken again without it. So a
+//! directory is taken twice at most. (A savepoint for each would undo one alone, but while it is open SQLite keeps the
+//! pages that each statement changes, in a temporary file many times as large as the directory. Faults are rare.)
 //! Not here: what is taken of a directory.
 
 use std::path::{Path, PathBuf};
-
-use rusqlite::Transaction;
 
 use super::Imported;
 use super::directory::Import;
 use crate::clock::store_time;
 use crate::db::Store;
-use crate::error::Result;
-use crate::journal::{self, Bounds};
+use crate::error::{Error, Result};
+use crate::journal;
 use crate::legacy::source::Source;
 use crate::step::Step;
 
@@ -41,30 +42,20 @@ pub(super) fn front(store: &Store, directories: &[PathBuf], keep_going: bool) ->
     if let [only] = directories {
         return vec![alone(store, only)];
     }
-    let mut outcomes = Vec::new();
-    let committed = store.write(|tx| {
-        together(store, tx, directories, keep_going, &mut outcomes)?;
-        store.reached(Step::BeforeCommit);
-        Ok(())
-    });
-    match committed {
-        Ok(()) => {
-            store.reached(Step::Committed);
-            outcomes
-        }
-        // It could not be begun, or the first directory ended it.
-        Err(error) if outcomes.is_empty() => vec![Err(error)],
-        // Nothing of these is in the store, though they may be without fault: a later directory ended the transaction, or
-        // it could not be committed. Each alone comes to what it would have come to without the others.
-        Err(_) => one_by_one(store, directories.iter().take(outcomes.len()), keep_going),
+    let sound = match together(store, directories) {
+        Ok(taken) => return taken.into_iter().map(Ok).collect(),
+        Err(RolledBack { sound: 0, error }) => return vec![Err(error)],
+        // What kept the one behind them out is found again when it is the first.
+        Err(RolledBack { sound, .. }) => directories.get(..sound).unwrap_or_default(),
+    };
+    match together(store, sound) {
+        Ok(taken) => taken.into_iter().map(Ok).collect(),
+        // The trouble is the store's, or they have changed: each alone comes to what it would come to without the others.
+        Err(_) => one_by_one(store, sound, keep_going),
     }
 }
 
-fn one_by_one<'a>(
-    store: &Store,
-    directories: impl Iterator<Item = &'a PathBuf>,
-    keep_going: bool,
-) -> Vec<Result<Imported>> {
+fn one_by_one(store: &Store, directories: &[PathBuf], keep_going: bool) -> Vec<Result<Imported>> {
     let mut outcomes = Vec::new();
     for directory in directories {
         let outcome = alone(store, directory);
@@ -77,59 +68,38 @@ fn one_by_one<'a>(
     outcomes
 }
 
-/// Adds directories to the transaction until it has enough, and what came of each to `outcomes`.
-///
-/// # Errors
-/// What ended the whole transaction, the directory at hand is not among `outcomes` then.
-fn together(
-    store: &Store,
-    tx: &Transaction<'_>,
-    directories: &[PathBuf],
-    keep_going: bool,
-    outcomes: &mut Vec<Result<Imported>>,
-) -> Result<()> {
-    let bounds = journal::bounds(tx)?;
-    let mut bytes = 0;
-    for directory in directories.iter().take(MOST_DIRECTORIES) {
-        let now = store_time(store.clock().now());
-        let outcome = in_savepoint(tx, || taken(tx, directory, &now, bounds, &mut bytes))?;
-        let is_last = outcome.is_err() && !keep_going;
-        outcomes.push(outcome);
-        if is_last || bytes >= MOST_BYTES {
-            break;
+/// A transaction of which nothing is in the store.
+struct RolledBack {
+    /// How many directories were taken in it without a fault.
+    sound: usize,
+    /// Why the next one was not; or why the transaction was not begun, or not committed.
+    error: Error,
+}
+
+/// Takes directories from the front of `directories` in one transaction, until it has enough of them.
+fn together(store: &Store, directories: &[PathBuf]) -> Result<Vec<Imported>, RolledBack> {
+    let mut taken = Vec::new();
+    let committed = store.write(|tx| {
+        let bounds = journal::bounds(tx)?;
+        let mut bytes = 0;
+        for directory in directories.iter().take(MOST_DIRECTORIES) {
+            let source = Source::open(directory)?;
+            let now = store_time(store.clock().now());
+            let mut import = Import::begin(tx, &source, &now, bounds)?;
+            taken.push(import.take()?);
+            bytes += import.bytes_read;
+            if bytes >= MOST_BYTES {
+                break;
+            }
         }
+        store.reached(Step::BeforeCommit);
+        Ok(())
+    });
+    match committed {
+        Ok(()) => {
+            store.reached(Step::Committed);
+            Ok(taken)
+        }
+        Err(error) => Err(RolledBack { sound: taken.len(), error }),
     }
-    Ok(())
-}
-
-/// Takes one directory, and adds what was read of it to `bytes`, a fault or not.
-fn taken(
-    tx: &Transaction<'_>,
-    directory: &Path,
-    now: &str,
-    bounds: Bounds,
-    bytes: &mut u64,
-) -> Result<Imported> {
-    let source = Source::open(directory)?;
-    let mut import = Import::begin(tx, &source, now, bounds)?;
-    let outcome = import.take();
-    *bytes += import.bytes_read;
-    outcome
-}
-
-/// Runs `work` in a savepoint, and undoes it where `work` fails.
-///
-/// # Errors
-/// What ended the transaction itself, which SQLite does at a full disk, say; or why the savepoint can't be undone.
-fn in_savepoint<T>(tx: &Transaction<'_>, work: impl FnOnce() -> Result<T>) -> Result<Result<T>> {
-    let run = |sql| tx.prepare_cached(sql)?.execute([]);
-    run("SAVEPOINT directory")?;
-    let outcome = work();
-    match outcome {
-        Err(error) if tx.is_autocommit() => return Err(error),
-        Err(_) => run("ROLLBACK TO directory")?,
-        Ok(_) => 0,
-    };
-    run("RELEASE directory")?;
-    Ok(outcome)
 }

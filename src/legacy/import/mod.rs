@@ -1,14 +1,14 @@
 //! Taking legacy run directories into the store (contract legacy-files.md).
 //!
 //! A directory is taken whole or not at all: run, journal, checkpoints, run.json, evidence, partial lines. [`import`]
-//! takes one in an immediate transaction of its own. [`import_all`] takes many, and many of them share a transaction, each
-//! in a savepoint: a transaction costs a sync of the disk, however little is in it. A fault undoes the directory that has
-//! it, and no other. The directories are only read.
+//! takes one in an immediate transaction of its own. [`import_all`] takes many, and many of them share a transaction, which
+//! costs a sync of the disk however little is in it. A fault keeps out the directory that has it, and no other. The
+//! directories are only read.
 //!
 //! What a crash leaves of a transaction:
 //!
 //! * before its commit (step 1): nothing, of none of its directories;
-//! * after its commit (step 2): all of every directory in it that has no fault.
+//! * after its commit (step 2): all of all of its directories.
 //!
 //! Nobody has been told of a directory before its commit. Importing the same directories again takes what is missing, and
 //! writes nothing of the others.
