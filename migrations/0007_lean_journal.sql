@@ -102,27 +102,29 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
             || '","run_id":"' || NEW.run_id
             || '","schema":"brigade.run_event.v1","schema_version":1,"sequence":' || NEW.sequence || '}';
     -- Key and payload keep their spelling above, so their escapes are looked at here: \\ \" \b \f \n \r \t are taken out,
-    -- and what is left may only be a control character without a short form.
+    -- and what is left may only be a control character without a short form. LIMIT: so that they are taken out once.
     SELECT RAISE(ABORT, 'events: an escape that canonical JSON does not use')
         WHERE CASE WHEN NEW.line GLOB '*\*' THEN EXISTS (
             SELECT 1 FROM (SELECT replace(replace(replace(replace(replace(replace(replace(NEW.line,
-                '\\', '.'), '\"', '.'), '\b', '.'), '\f', '.'), '\n', '.'), '\r', '.'), '\t', '.') AS rest)
+                '\\', '.'), '\"', '.'), '\b', '.'), '\f', '.'), '\n', '.'), '\r', '.'), '\t', '.') AS rest LIMIT 1)
             WHERE rest GLOB '*\[^u]*' OR rest GLOB '*\u[^0]*' OR rest GLOB '*\u0[^0]*' OR rest GLOB '*\u00[^01]*'
                OR rest GLOB '*\u00?[^0-9a-f]*' OR rest GLOB '*\u000[89acd]*') END;
     SELECT RAISE(ABORT, 'events: there is no such run')
         WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'events: this run is being removed')
         WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id);
+    -- The last event is looked up once; a canonical line begins with its digest.
     SELECT CASE
         WHEN NEW.sequence <> 1 + coalesce(last.sequence, 0)
             THEN RAISE(ABORT, 'events: sequence must be exactly one more than the run''s last')
-        WHEN NEW.previous_digest IS NOT last.event_digest OR (NEW.previous_digest IS NULL) <> (NEW.sequence = 1)
+        WHEN NEW.previous_digest IS NOT substr(last.line, 18, 64) OR (NEW.previous_digest IS NULL) <> (NEW.sequence = 1)
             THEN RAISE(ABORT, 'events: previous_digest must be the last event_digest, null at sequence 1')
         WHEN NEW.journal_bytes IS NOT length(CAST(NEW.line AS BLOB)) + 1 + coalesce(last.journal_bytes, 0)
             THEN RAISE(ABORT, 'events: journal_bytes must be the bytes of the journal with this line and its newline')
         END
-        FROM (SELECT 1) LEFT JOIN events AS last
-            ON last.run_id = NEW.run_id AND last.sequence = (SELECT max(sequence) FROM events WHERE run_id = NEW.run_id);
+        FROM runs LEFT JOIN events AS last
+            ON last.run_id = NEW.run_id AND last.sequence = (SELECT max(sequence) FROM events WHERE run_id = NEW.run_id)
+        WHERE runs.run_id = NEW.run_id;
     SELECT RAISE(ABORT, 'events: a digest is 64 lower-case hex characters')
         WHERE length(NEW.event_digest) <> 64 OR NEW.event_digest GLOB '*[^0-9a-f]*'
            OR length(NEW.request_digest) <> 64 OR NEW.request_digest GLOB '*[^0-9a-f]*';

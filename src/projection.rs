@@ -144,15 +144,27 @@ impl Told {
         self.status.clone()
     }
 
+    /// Whether [`Told::onto`] leaves the status of `base` as it is, so that nothing but the stamp is new. Nothing is copied.
+    ///
+    /// # Errors
+    /// As [`Told::onto`].
+    pub(crate) fn keeps_status_of(&self, base: &Object) -> Result<bool, ProjectionError> {
+        let own = Self::check_base(base)?;
+        Ok(self.status()?.is_none_or(|told| own.as_str() == Some(told)))
+    }
+
+    /// Refuses a base that cannot be projected onto; gives its status.
+    fn check_base<'a>(base: &'a Object) -> Result<&'a Text, ProjectionError> {
+        check_fields(base)?;
+        base.get("status".as_bytes()).and_then(Value::as_text).ok_or(ProjectionError::BaseStatus)
+    }
+
     /// The snapshot that the events taken make of `base`.
     ///
     /// # Errors
     /// As [`project`], except [`ProjectionError::EventChain`].
     pub fn onto(&self, base: &Object, journal_present: bool) -> Result<Object, ProjectionError> {
-        check_fields(base)?;
-        if !matches!(base.get("status".as_bytes()), Some(Value::String(_))) {
-            return Err(ProjectionError::BaseStatus);
-        }
+        Self::check_base(base)?;
         let mut snapshot = base.clone();
         if let Some(status) = self.status()? {
             snapshot.insert("status".into(), status.into());

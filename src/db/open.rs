@@ -17,6 +17,9 @@ use crate::error::{Error, Result, StoreError};
 /// How long a connection waits for another one's lock (contract store.md).
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How many KiB of pages a connection keeps: digests fall anywhere into their indexes, so a long import needs many.
+const CACHE_KIB: i32 = 16 * 1024;
+
 /// `lgbk`: what marks a file as a store of legbook.
 pub(super) const APPLICATION_ID: i32 = 0x6C67_626B;
 
@@ -146,6 +149,9 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // What undoes a statement is kept in memory: it is a few pages, and no file of somebody else's folder is written.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     // So that REPLACE fires the DELETE triggers for our own statements too.
     connection.pragma_update(None, "recursive_triggers", true)?;
     connection.set_prepared_statement_cache_capacity(128);

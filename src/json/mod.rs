@@ -20,7 +20,7 @@ mod value;
 mod write;
 
 pub use artifact::artifact_from_text;
-pub use parse::{parse, parse_object, parse_unique};
+pub use parse::{parse, parse_object, parse_unique, text_under};
 pub use raw::{Raw, RawValue};
 pub use value::{Integer, Object, Text, Value, object};
 pub use write::{artifact_bytes, canonical_bytes, indented, line, snapshot_bytes};

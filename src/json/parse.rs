@@ -34,6 +34,39 @@ pub fn parse_object(bytes: &[u8]) -> Result<Object, JsonError> {
     }
 }
 
+/// The text that the object in `bytes` has under `key`; `None` where it has none, or something else than a text. All of it
+/// is read and checked as by [`parse_object`], and nothing is built but this.
+///
+/// # Errors
+/// As [`parse_object`].
+pub fn text_under(bytes: &[u8], key: &str) -> Result<Option<Text>, JsonError> {
+    let mut tokens = Tokens::of_bytes(bytes)?;
+    let Some(Token::Open(Container::Object)) = tokens.next()? else {
+        return parse_object(bytes).map(|_| None);
+    };
+    let mut found = None;
+    let mut depth = 1_usize;
+    // Whether the value of the key comes next.
+    let mut at_key = false;
+    while let Some(token) = tokens.next()? {
+        match token {
+            Token::Key(name) if depth == 1 => {
+                at_key = name.text_bytes() == key.as_bytes();
+                continue;
+            }
+            Token::Open(_) => depth += 1,
+            Token::Close(_) => depth -= 1,
+            _ => {}
+        }
+        if at_key {
+            // Of a repeated key the last value counts.
+            found = if let Token::String(text) = token { Some(text.into_text()) } else { None };
+            at_key = false;
+        }
+    }
+    Ok(found)
+}
+
 /// Reads a JSON value in which no object, at any depth, has a key twice: a file that the host wrote (contract
 /// handoff.md, reading). Keys are compared after their escapes are resolved.
 ///

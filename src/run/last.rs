@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::error::{CheckpointError, JournalError, Result};
 use crate::id::RunId;
 use crate::journal::{self, LatestCheckpoint};
-use crate::json::{self, Object};
+use crate::json::{self, Object, Text};
 
 use super::table;
 
@@ -32,6 +32,12 @@ impl LastSnapshot {
     pub(crate) fn object(&self) -> Option<Object> {
         self.check().ok()?;
         json::parse_object(&self.bytes).ok()
+    }
+
+    /// The status that the object says; `None` where it says none, or the stored bytes are spoiled or hold no object.
+    pub(crate) fn status(&self) -> Option<Text> {
+        self.check().ok()?;
+        json::text_under(&self.bytes, "status").ok()?
     }
 
     /// Refuses bytes that are not what their digest says: they are neither gone on from nor exported.

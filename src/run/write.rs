@@ -25,7 +25,7 @@ use crate::error::{CheckpointError, Error, LockError, Result, RunError};
 use crate::event::{self, CHECKPOINT_EVENT_TYPE};
 use crate::id::RunId;
 use crate::journal::{self, NewEvent};
-use crate::json::{self, Object, Value};
+use crate::json::{self, Object, Text, Value};
 use crate::lock::{self, Held, Judge, OwnerToken};
 use crate::receipt;
 use crate::shadow;
@@ -223,14 +223,15 @@ struct Prior {
 impl Prior {
     /// The store's last snapshot; before the first, run.json on disk. A run.json that somebody edited is never prior.
     fn of(last: Option<&LastSnapshot>, run: &Run) -> Result<Self> {
-        let (digest, object) = match last {
-            Some(last) => (Some(last.sha256), last.object()),
+        let (digest, status) = match last {
+            Some(last) => (Some(last.sha256), last.status()),
             None => {
                 let on_disk = file::read(run.directory()?)?;
-                (on_disk.bytes().map(Digest::of), on_disk.object().cloned())
+                let status = on_disk.object().and_then(|object| object.get("status".as_bytes()));
+                (on_disk.bytes().map(Digest::of), status.and_then(Value::as_text).cloned())
             }
         };
-        let status = object.as_ref().and_then(status_of).map(str::to_owned);
+        let status = status.as_ref().and_then(Text::as_str).map(str::to_owned);
         Ok(Self { digest, status })
     }
 }

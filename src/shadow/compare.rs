@@ -39,12 +39,13 @@ pub(crate) fn compare(
     appended: &[Event],
     now: DateTime<Utc>,
 ) -> Result<()> {
-    tx.execute_batch("SAVEPOINT shadow")?;
-    let end = match note(tx, run_id, written, before, appended, now) {
-        Ok(()) => "RELEASE shadow",
-        Err(_) => "ROLLBACK TO shadow; RELEASE shadow",
-    };
-    Ok(tx.execute_batch(end)?)
+    let run = |sql| tx.prepare_cached(sql)?.execute([]);
+    run("SAVEPOINT shadow")?;
+    if note(tx, run_id, written, before, appended, now).is_err() {
+        run("ROLLBACK TO shadow")?;
+    }
+    run("RELEASE shadow")?;
+    Ok(())
 }
 
 fn note(

@@ -38,6 +38,11 @@ fn kept(text: &str) -> Raw {
 
 /// Both readers accept the same bytes, refuse them for the same reason, and read the same value.
 fn assert_readers_agree(bytes: &[u8]) {
+    for key in ["a", "status"] {
+        let whole = json::parse_object(bytes);
+        let text = whole.map(|object| object.get(key.as_bytes()).and_then(Value::as_text).cloned());
+        assert_eq!(json::text_under(bytes, key), text);
+    }
     match (json::parse(bytes), raw::parse(bytes)) {
         (Ok(value), Ok(kept)) => {
             // NaN is unequal to itself: compare what is written.
@@ -65,6 +70,20 @@ fn input_and_output(vector: &Value) -> (&str, Option<&str>) {
     let output = vector.get("output").unwrap();
     assert!(output == &Value::Null || output.as_str().is_some(), "an output that is no text");
     (vector.get("input").unwrap().as_str().unwrap(), output.as_str())
+}
+
+#[test]
+fn a_text_is_found_at_the_top_only_and_of_a_repeated_key_the_last_value() {
+    let under = |text: &str| json::text_under(text.as_bytes(), "status").unwrap();
+    let planning = Some("planning".into());
+    assert_eq!(
+        under(r#"{"inner": {"status": "ok"}, "status": "planning", "list": [{"status": "ok"}]}"#),
+        planning
+    );
+    assert_eq!(under(r#"{"status": "ok", "stat\u0075s": "planning"}"#), planning);
+    assert_eq!(under(r#"{"status": "planning", "status": null}"#), None);
+    assert_eq!(under(r#"{"status": {"status": "planning"}}"#), None);
+    assert_eq!(under(r#"{"status": ["planning"], "a": "status"}"#), None);
 }
 
 #[test]
