@@ -154,7 +154,7 @@ impl Told {
     }
 
     /// Refuses a base that cannot be projected onto; gives its status.
-    fn check_base<'a>(base: &'a Object) -> Result<&'a Text, ProjectionError> {
+    fn check_base(base: &Object) -> Result<&Text, ProjectionError> {
         check_fields(base)?;
         base.get("status".as_bytes()).and_then(Value::as_text).ok_or(ProjectionError::BaseStatus)
     }
