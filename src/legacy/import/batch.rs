@@ -1,8 +1,9 @@
 //! Which directories share a transaction, and what becomes of them where one has a fault.
 //!
 //! A fault rolls the whole transaction back; the directories before it, which had none, are taken again without it. So a
-//! directory is taken twice at most. (A savepoint for each would undo one alone, but while it is open SQLite keeps the
-//! pages that each statement changes, in a temporary file many times as large as the directory. Faults are rare.)
+//! directory is taken twice at most, unless the store itself is in trouble. (A savepoint for each would undo one alone, but
+//! as long as it is open SQLite keeps the pages that each statement changes: many times what the directory holds, and of a
+//! long journal without end. Faults are rare.)
 //! Not here: what is taken of a directory.
 
 use std::path::{Path, PathBuf};
