@@ -10,7 +10,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -121,7 +122,17 @@ fn write_run(runs: &Path, number: usize) -> PathBuf {
         prior = Some(sha256);
     }
     fs::write(directory.join("events/lifecycle.jsonl"), journal).unwrap();
+    make_private(&directory);
     directory
+}
+
+/// Gives the tree the modes with which the legacy programs write it.
+fn make_private(path: &Path) {
+    let is_folder = path.is_dir();
+    fs::set_permissions(path, Permissions::from_mode(if is_folder { 0o700 } else { 0o600 })).unwrap();
+    if is_folder {
+        fs::read_dir(path).unwrap().for_each(|entry| make_private(&entry.unwrap().path()));
+    }
 }
 
 fn floor(path: &Path) -> Connection {

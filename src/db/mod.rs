@@ -183,11 +183,16 @@ impl Store {
 
 /// Refuses an answer of SQLite that a row was not taken or found, where exactly one must be: a trigger that legbook did
 /// not make can swallow a statement without an error.
-pub(crate) fn one_row(changed: usize) -> Result<()> {
-    if changed == 1 {
+pub(crate) fn one_row(rows: usize) -> Result<()> {
+    changed(rows, 1)
+}
+
+/// [`one_row`] for a statement that must change `expected` rows.
+pub(crate) fn changed(rows: usize, expected: usize) -> Result<()> {
+    if rows == expected {
         return Ok(());
     }
-    Err(StoreError::Corrupt("a statement that changes one row changed another number".to_owned()).into())
+    Err(StoreError::Corrupt("a statement changed another number of rows than it must".to_owned()).into())
 }
 
 fn read_in<T>(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {

@@ -146,6 +146,12 @@ impl Keepsakes {
             && self.partials.iter().map(|(partial, _)| partial).eq(&partials(tx, run_id)?))
     }
 
+    /// How many bytes they hold.
+    pub(super) fn bytes(&self) -> usize {
+        let bodies = self.files.iter().filter_map(|(_, body)| body.as_deref());
+        bodies.chain(self.partials.iter().map(|(_, bytes)| bytes.as_slice())).map(<[u8]>::len).sum()
+    }
+
     /// Sorts as [`files`] and [`partials`] give them.
     pub(super) fn sort(&mut self) {
         self.files.sort_by(|(one, _), (other, _)| one.path.cmp(&other.path));

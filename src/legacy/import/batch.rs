@@ -6,15 +6,22 @@
 //! long journal without end. Faults are rare.)
 //! Not here: what is taken of a directory.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+
+use rusqlite::Transaction;
 
 use super::Imported;
-use super::directory::Import;
+use super::change::{Changes, Outbox, Parcel};
+use super::directory::{Import, Known};
 use crate::clock::store_time;
 use crate::db::Store;
 use crate::error::{Error, Result};
-use crate::journal;
+use crate::id::RunId;
+use crate::journal::{self, Bounds};
 use crate::legacy::source::Source;
+use crate::run::table;
 use crate::step::Step;
 
 /// How many directories share a transaction at most. Other writers wait until it ends, some tens of milliseconds with
@@ -24,12 +31,19 @@ const MOST_DIRECTORIES: usize = 64;
 /// No directory is added to a transaction for which so many bytes have been read, for the same reasons.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
+/// Below so many directories no other thread is worth its beginning.
+const FEW_DIRECTORIES: usize = 4;
+
+/// How many parcels wait to be written: enough that the reading thread hardly waits, few enough to bound memory.
+const PARCELS_AHEAD: usize = 4;
+
 /// Takes one directory in a transaction of its own.
 pub(super) fn alone(store: &Store, directory: &Path) -> Result<Imported> {
     let source = Source::open(directory)?;
     let imported = store.write(|tx| {
         let now = store_time(store.clock().now());
-        let imported = Import::begin(tx, &source, &now, journal::bounds(tx)?)?.take()?;
+        let known = Known::find(tx, &source.run_id)?;
+        let imported = Import::begin(Changes::Now(tx), &source, known, &now, journal::bounds(tx)?).take()?;
         store.reached(Step::BeforeCommit);
         Ok(imported)
     })?;
@@ -79,19 +93,15 @@ struct RolledBack {
 
 /// Takes directories from the front of `directories` in one transaction, until it has enough of them.
 fn together(store: &Store, directories: &[PathBuf]) -> Result<Vec<Imported>, RolledBack> {
+    let directories = directories.get(..MOST_DIRECTORIES).unwrap_or(directories);
     let mut taken = Vec::new();
     let committed = store.write(|tx| {
+        let now = store_time(store.clock().now());
         let bounds = journal::bounds(tx)?;
-        let mut bytes = 0;
-        for directory in directories.iter().take(MOST_DIRECTORIES) {
-            let source = Source::open(directory)?;
-            let now = store_time(store.clock().now());
-            let mut import = Import::begin(tx, &source, &now, bounds)?;
-            taken.push(import.take()?);
-            bytes += import.bytes_read;
-            if bytes >= MOST_BYTES {
-                break;
-            }
+        if directories.len() < FEW_DIRECTORIES || !are_new(tx, directories)? {
+            in_turn(tx, directories, &now, bounds, &mut taken)?;
+        } else {
+            ahead(tx, directories, &now, bounds, &mut taken)?;
         }
         store.reached(Step::BeforeCommit);
         Ok(())
@@ -103,4 +113,81 @@ fn together(store: &Store, directories: &[PathBuf]) -> Result<Vec<Imported>, Rol
         }
         Err(error) => Err(RolledBack { sound: taken.len(), error }),
     }
+}
+
+/// Reads and writes one directory after the other.
+fn in_turn(
+    tx: &Transaction<'_>,
+    directories: &[PathBuf],
+    now: &str,
+    bounds: Bounds,
+    taken: &mut Vec<Imported>,
+) -> Result<()> {
+    let mut bytes = 0;
+    for directory in directories {
+        let source = Source::open(directory)?;
+        let known = Known::find(tx, &source.run_id)?;
+        let mut import = Import::begin(Changes::Now(tx), &source, known, now, bounds);
+        taken.push(import.take()?);
+        bytes += import.bytes_read;
+        if bytes >= MOST_BYTES {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Writes one directory while another thread reads those behind it. To read one and to check all digests in it takes about
+/// half as long as to write it, and nothing has to be asked of the store for a run that is new.
+fn ahead(
+    tx: &Transaction<'_>,
+    directories: &[PathBuf],
+    now: &str,
+    bounds: Bounds,
+    taken: &mut Vec<Imported>,
+) -> Result<()> {
+    std::thread::scope(|scope| {
+        let (to, parcels) = sync_channel(PARCELS_AHEAD);
+        scope.spawn(move || read_ahead(Outbox::new(to), directories, now, bounds));
+        for parcel in parcels {
+            let Parcel { run_id, changes, taken: whole } = parcel?;
+            for change in changes {
+                change.make(tx, &run_id, now)?;
+            }
+            taken.extend(whole);
+        }
+        Ok(())
+    })
+}
+
+/// Reads directories, all of new runs, until there are enough of them, one has a fault, or nobody wants them any more.
+fn read_ahead(mut outbox: Outbox, directories: &[PathBuf], now: &str, bounds: Bounds) {
+    let mut bytes = 0;
+    for directory in directories {
+        let outcome = Source::open(directory).and_then(|source| {
+            let mut import = Import::begin(Changes::Ahead(&mut outbox), &source, None, now, bounds);
+            let taken = import.take();
+            bytes += import.bytes_read;
+            taken
+        });
+        let is_last = outcome.is_err() || bytes >= MOST_BYTES;
+        outbox.end(outcome);
+        if is_last || outbox.is_closed() {
+            break;
+        }
+    }
+}
+
+/// Whether each of the directories is of another run, and of none that the store has.
+fn are_new(tx: &Transaction<'_>, directories: &[PathBuf]) -> Result<bool> {
+    let mut seen = HashSet::new();
+    for directory in directories {
+        let name = directory.file_name().and_then(|name| name.to_str());
+        // Of a name that is no run's the reading tells.
+        let Some(run_id) = name.and_then(|name| RunId::parse(name).ok()) else { return Ok(false) };
+        if table::find(tx, &run_id)?.is_some() || !seen.insert(run_id) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -4,11 +4,13 @@
 
 use rusqlite::Transaction;
 
+use super::change::{Change, Changes};
 use super::journal::Journal;
 use super::{Imported, Outcome, Partial};
 use crate::digest::Digest;
 use crate::doctor::RECEIPT_ROOM;
 use crate::error::Result;
+use crate::id::RunId;
 use crate::journal::{self, Bounds, Tail};
 use crate::json::{self, Object};
 use crate::legacy::folder::{Folder, Found};
@@ -17,23 +19,28 @@ use crate::legacy::layout::{EVENTS, ROOT, RUN_JSON};
 use crate::legacy::source::Source;
 use crate::receipt;
 use crate::run::last::last_snapshot;
-use crate::run::{receipts, table};
+use crate::run::table;
 
 /// How many files more than events a folder may hold.
 const SPARE_FILES: u64 = 1_024;
 
+/// A run that the store has.
+pub(super) struct Known<'a> {
+    pub(super) tx: &'a Transaction<'a>,
+    /// Whether it lives in a directory of this store's.
+    pub(super) own: bool,
+    /// Where its journal ends.
+    pub(super) stored: Tail,
+}
+
 /// A directory that is being taken.
 pub(super) struct Import<'a> {
-    pub(super) tx: &'a Transaction<'a>,
     pub(super) source: &'a Source,
     pub(super) now: &'a str,
     pub(super) bounds: Bounds,
-    /// Whether the run is in the store.
-    pub(super) known: bool,
-    /// Whether it lives in a directory of this store's.
-    pub(super) own: bool,
-    /// Where the journal ends that the store has.
-    pub(super) stored: Tail,
+    pub(super) changes: Changes<'a>,
+    /// `None`: the run is new.
+    pub(super) known: Option<Known<'a>>,
     pub(super) keep: Keepsakes,
     /// Files that are none that an import keeps.
     pub(super) left_out: u64,
@@ -41,25 +48,39 @@ pub(super) struct Import<'a> {
     pub(super) bytes_read: u64,
 }
 
+impl<'a> Known<'a> {
+    /// Looks what the store has of `run_id`.
+    pub(super) fn find(tx: &'a Transaction<'a>, run_id: &RunId) -> Result<Option<Self>> {
+        let Some(run) = table::find(tx, run_id)? else { return Ok(None) };
+        let own = run.run_dir.is_some() || !kept::is_import(tx, run_id)?;
+        Ok(Some(Self { tx, own, stored: journal::tail(tx, run_id.as_str())? }))
+    }
+}
+
 impl<'a> Import<'a> {
-    /// Looks what the store has of the run. Nothing is read of the directory, and nothing written.
     pub(super) fn begin(
-        tx: &'a Transaction<'a>,
+        changes: Changes<'a>,
         source: &'a Source,
+        known: Option<Known<'a>>,
         now: &'a str,
         bounds: Bounds,
-    ) -> Result<Self> {
-        let run = table::find(tx, &source.run_id)?;
-        let (known, own, stored) = match &run {
-            Some(run) => (
-                true,
-                run.run_dir.is_some() || !kept::is_import(tx, &source.run_id)?,
-                journal::tail(tx, source.run_id.as_str())?,
-            ),
-            None => (false, false, Tail { sequence: 0, digest: None, bytes: 0 }),
-        };
+    ) -> Self {
         let keep = Keepsakes::default();
-        Ok(Self { tx, source, now, bounds, known, own, stored, keep, left_out: 0, bytes_read: 0 })
+        Self { source, now, bounds, changes, known, keep, left_out: 0, bytes_read: 0 }
+    }
+
+    /// Whether the run lives in a directory of this store's.
+    pub(super) fn own(&self) -> bool {
+        self.known.as_ref().is_some_and(|known| known.own)
+    }
+
+    /// Where the journal ends that the store has.
+    pub(super) fn stored(&self) -> Tail {
+        self.known.as_ref().map_or(Tail { sequence: 0, digest: None, bytes: 0 }, |known| known.stored)
+    }
+
+    pub(super) fn change(&mut self, change: Change) -> Result<()> {
+        self.changes.add(&self.source.run_id, self.now, change)
     }
 
     /// Takes the directory.
@@ -69,9 +90,8 @@ impl<'a> Import<'a> {
     pub(super) fn take(&mut self) -> Result<Imported> {
         let Source { run_id, events, journaled, .. } = self.source;
         self.run_json()?;
-        if !self.known {
-            table::insert_imported(self.tx, run_id, self.now, *journaled)?;
-            kept::enter(self.tx, run_id, self.now)?;
+        if self.known.is_none() {
+            self.change(Change::Run { journaled: *journaled })?;
         }
         let mut journal = self.journal()?;
         let partial = journal.partial.as_ref().map(|(bytes, sha256)| Partial {
@@ -79,28 +99,31 @@ impl<'a> Import<'a> {
             sha256: *sha256,
             byte_size: bytes.len() as u64,
         });
-        let new_events = journal.lines - self.stored.sequence.unsigned_abs();
+        let stored_events = self.stored().sequence.unsigned_abs();
+        let new_events = journal.lines - stored_events;
         let mut is_new = new_events > 0;
-        if !self.own {
+        if !self.own() {
             if let Some(events) = events {
                 self.events_folder(events, &mut journal)?;
             }
             is_new = self.keep(is_new, journal)?;
         }
-        let outcome = match (self.known, new_events > 0, is_new) {
-            (false, _, _) => Outcome::New,
-            (true, true, _) => Outcome::Extended,
-            (true, false, true) => Outcome::Updated,
-            (true, false, false) => Outcome::Unchanged,
+        let outcome = match (&self.known, new_events > 0, is_new) {
+            (None, _, _) => Outcome::New,
+            (Some(_), true, _) => Outcome::Extended,
+            (Some(_), false, true) => Outcome::Updated,
+            (Some(_), false, false) => Outcome::Unchanged,
         };
-        if matches!(outcome, Outcome::Extended | Outcome::Updated) {
-            kept::touch(self.tx, run_id, self.now)?;
+        if let Some(known) = &self.known
+            && outcome != Outcome::Unchanged
+        {
+            kept::touch(known.tx, run_id, self.now)?;
         }
         Ok(Imported {
             run_id: run_id.clone(),
             outcome,
             journaled: *journaled,
-            events: self.stored.sequence.unsigned_abs() + new_events,
+            events: stored_events + new_events,
             new_events,
             partial,
             left_out: self.left_out,
@@ -159,45 +182,53 @@ impl<'a> Import<'a> {
     fn keep(&mut self, has_new_events: bool, journal: Journal) -> Result<bool> {
         let run_id = &self.source.run_id;
         self.keep.sort();
-        if !self.known {
-            self.keep.insert(self.tx, run_id, self.now)?;
-        } else if !self.keep.are_kept(self.tx, run_id)? {
-            kept::clear(self.tx, run_id)?;
-            self.keep.insert(self.tx, run_id, self.now)?;
-        } else if !has_new_events {
-            return Ok(false);
-        }
+        let is_kept = match &self.known {
+            None => false,
+            Some(known) => {
+                let is_kept = self.keep.are_kept(known.tx, run_id)?;
+                if is_kept && !has_new_events {
+                    return Ok(false);
+                }
+                if !is_kept {
+                    kept::clear(known.tx, run_id)?;
+                }
+                is_kept
+            }
+        };
         if let Some(said) = self.last_said(journal)? {
-            table::note_snapshot(self.tx, run_id, &said)?;
+            self.change(Change::Note(said))?;
+        }
+        if !is_kept {
+            let keep = std::mem::take(&mut self.keep);
+            self.change(Change::Keep(keep))?;
         }
         Ok(true)
     }
 
     /// What the run's last snapshot says, where it is an object; of a run without one, run.json. The receipt of a legacy
     /// recovery, which is in no event, becomes the last snapshot here.
-    fn last_said(&self, mut journal: Journal) -> Result<Option<Object>> {
+    fn last_said(&mut self, mut journal: Journal) -> Result<Option<Object>> {
         let latest = journal.latest;
-        let at_hand = journal.latest_at_hand();
-        // Of a run that was known there may be a receipt.
-        let last = match at_hand.filter(|_| !self.known) {
-            Some(object) => object,
-            None => match last_snapshot(self.tx, &self.source.run_id)? {
+        let last = match &self.known {
+            None => journal.latest_object(),
+            // There may be a receipt.
+            Some(known) => match last_snapshot(known.tx, &self.source.run_id)? {
                 Some(last) => match last.object() {
-                    Some(object) => object,
+                    Some(object) => Some(object),
                     None => return Ok(None),
                 },
-                None => {
-                    let run_json = self.keep.file(RUN_JSON);
-                    return Ok(run_json.and_then(|(_, bytes)| json::parse_object(bytes).ok()));
-                }
+                None => None,
             },
         };
-        Ok(Some(self.receipt(&last, latest)?.unwrap_or(last)))
+        let Some(last) = last else {
+            let run_json = self.keep.file(RUN_JSON);
+            return Ok(run_json.and_then(|(_, bytes)| json::parse_object(bytes).ok()));
+        };
+        Ok(Some(self.receipt(&last, latest, journal.lines)?.unwrap_or(last)))
     }
 
     /// Keeps run.json as a receipt where it is the one of `last`, the run's last snapshot.
-    fn receipt(&self, last: &Object, latest: Option<Digest>) -> Result<Option<Object>> {
-        let run_id = &self.source.run_id;
+    fn receipt(&mut self, last: &Object, latest: Option<Digest>, lines: u64) -> Result<Option<Object>> {
         let Some((sha256, bytes)) = self.keep.file(RUN_JSON) else { return Ok(None) };
         // Nearly always: a receipt says more than its checkpoint.
         if sha256 == latest {
@@ -209,8 +240,13 @@ impl<'a> Import<'a> {
         }
         let recovered_at =
             receipt.get("finished_at".as_bytes()).and_then(json::Value::as_str).unwrap_or(self.now);
-        let sequence = journal::tail(self.tx, run_id.as_str())?.sequence;
-        receipts::keep(self.tx, run_id, sequence, recovered_at, &receipt, bytes)?;
+        let change = Change::Receipt {
+            after_sequence: i64::try_from(lines).unwrap_or(i64::MAX),
+            recovered_at: recovered_at.to_owned(),
+            object: receipt.clone(),
+            bytes: bytes.to_vec(),
+        };
+        self.change(change)?;
         Ok(Some(receipt))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use super::change::Change;
 use super::directory::Import;
 use super::journal::Journal;
-use crate::checkpoint;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::legacy::folder::Folder;
@@ -73,7 +73,7 @@ impl Import<'_> {
             if Digest::of(&body) != sha256 {
                 return Err(self.source.refuse(&path, OTHER_DIGEST));
             }
-            checkpoint::put(self.tx, sha256, &body)?;
+            self.change(Change::Checkpoint { sha256, body })?;
             self.list(&path, mode, Some(sha256), None);
         }
         Ok(())

@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader, Read};
 
 use rusqlite::Transaction;
 
-use super::directory::Import;
+use super::change::Change;
+use super::directory::{Import, Known};
 use crate::checkpoint;
 use crate::digest::Digest;
 use crate::error::{ChainFault, Error, Result};
@@ -20,6 +21,8 @@ use crate::run::table;
 
 /// How many stored lines are compared at once.
 const LINES_AT_ONCE: usize = 64;
+/// How many events are appended at once.
+const EVENTS_AT_ONCE: usize = 8;
 
 /// What reading a journal came to.
 #[derive(Debug, Default)]
@@ -30,8 +33,8 @@ pub(super) struct Journal {
     pub(super) named: HashMap<Digest, u32>,
     /// The one that is named last.
     pub(super) latest: Option<Digest>,
-    /// The one that was read last, mostly the same, and what it holds.
-    read_last: Option<(Digest, Object)>,
+    /// What it holds.
+    latest_holds: Option<Object>,
     /// The line at its end that has no newline, and its digest.
     pub(super) partial: Option<(Vec<u8>, Digest)>,
     /// Its folder of checkpoints.
@@ -39,10 +42,9 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// What the latest checkpoint holds, where that is still at hand.
-    pub(super) fn latest_at_hand(&mut self) -> Option<Object> {
-        let (sha256, object) = self.read_last.take()?;
-        (self.latest == Some(sha256)).then_some(object)
+    /// What the latest checkpoint holds; `None` where there is none.
+    pub(super) fn latest_object(&mut self) -> Option<Object> {
+        self.latest_holds.take()
     }
 }
 
@@ -51,7 +53,7 @@ impl Import<'_> {
     pub(super) fn journal(&mut self) -> Result<Journal> {
         let source = self.source;
         let Some(events) = source.events.as_ref().filter(|_| source.journaled) else {
-            if self.stored.sequence > 0 {
+            if self.stored().sequence > 0 {
                 return Err(self.fewer_lines(0));
             }
             return Ok(Journal::default());
@@ -60,8 +62,8 @@ impl Import<'_> {
         let gone = || Trouble::Rule("it went away meanwhile");
         let found = events.file(JOURNAL).map_err(error)?.ok_or_else(|| error(gone()))?;
         found.check_size(self.bounds.max_journal_bytes).map_err(error)?;
-        if self.known && !self.own {
-            table::activate(self.tx, &source.run_id, self.now)?;
+        if let Some(Known { tx, own: false, .. }) = &self.known {
+            table::activate(tx, &source.run_id, self.now)?;
         }
         if found.mode != FILE_MODE {
             self.list(JOURNAL_PATH, found.mode, None, None);
@@ -80,8 +82,8 @@ impl Import<'_> {
         });
         // What is written behind the end of now is for the next import.
         let mut reader = BufReader::new(found.file.take(found.size));
-        let mut stored = StoredLines::new(self.tx, &source.run_id);
-        let mut tail = self.stored;
+        let mut stored = self.known.as_ref().map(|known| StoredLines::new(known.tx, &source.run_id));
+        let mut new = NewEvents { tail: self.stored(), events: Vec::new() };
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).map_err(error)? > 0 {
             self.bytes_read += line.len() as u64;
@@ -94,10 +96,11 @@ impl Import<'_> {
             // Of another run, the end of the journal tells.
             let event = verifier.push(&line).filter(|event| event.run_id() == source.run_id.as_str());
             if let Some(event) = event {
-                tail = self.event(&event, tail, &mut stored, &mut journal)?;
+                self.event(event, stored.as_mut(), &mut new, &mut journal)?;
             }
             line.clear();
         }
+        self.append(&mut new)?;
         match verifier.finish(source.run_id.as_str()) {
             Ok(_) | Err(ChainFault::Empty) => {}
             Err(fault) => {
@@ -110,67 +113,77 @@ impl Import<'_> {
                 return Err(source::refused(&source.directory, JOURNAL_PATH, fault.line(), rule));
             }
         }
-        if journal.lines < self.stored.sequence.unsigned_abs() {
+        if journal.lines < self.stored().sequence.unsigned_abs() {
             return Err(self.fewer_lines(journal.lines));
         }
         Ok(journal)
     }
 
     fn fewer_lines(&self, lines: u64) -> Error {
-        let stored = self.stored.sequence;
+        let stored = self.stored().sequence;
         self.source.refuse(
             JOURNAL_PATH,
             format!("it has {lines} lines, and the store has {stored} of it: a journal never goes back"),
         )
     }
 
-    /// Compares an event, the journal's last so far, with the stored one, or appends it with its checkpoint. Gives the tail
-    /// after it.
+    /// Compares an event, the journal's last so far, with the stored one, or adds it to `new` and stores its checkpoint.
     fn event(
         &mut self,
-        event: &Event,
-        tail: Tail,
-        stored: &mut StoredLines<'_>,
+        event: Event,
+        stored: Option<&mut StoredLines<'_>>,
+        new: &mut NewEvents,
         journal: &mut Journal,
-    ) -> Result<Tail> {
+    ) -> Result<()> {
         let (source, line) = (self.source, journal.lines);
         let payload = event
             .is_checkpoint()
             .then(|| CheckpointPayload::parse(event.payload(), self.bounds.max_checkpoint_bytes))
             .transpose()
             .map_err(|fault| source.refuse_line(line, &fault.to_string()))?;
-        if event.sequence() <= self.stored.sequence {
+        let stored = stored.filter(|_| event.sequence() <= self.stored().sequence);
+        let is_new = stored.is_none();
+        if let Some(stored) = stored {
             if stored.next()?.as_deref() != Some(event.line()) {
                 return Err(source.refuse_line(line, "it is not the line that the store has in this place"));
             }
-        } else if self.own {
+        } else if self.own() {
             let rule = "it is new, and the run lives in a directory of this store's own";
             return Err(source.refuse_line(line, rule));
         }
         if let Some(payload) = payload {
-            if !journal.named.contains_key(&payload.sha256) {
-                self.checkpoint(&payload, journal)?;
+            self.checkpoint(&payload, journal)?;
+        }
+        if is_new {
+            new.events.push(event);
+            if new.events.len() == EVENTS_AT_ONCE {
+                self.append(new)?;
             }
-            journal.latest = Some(payload.sha256);
         }
-        self.append(event, tail)
+        Ok(())
     }
 
-    fn append(&self, event: &Event, tail: Tail) -> Result<Tail> {
-        if event.sequence() <= self.stored.sequence {
-            return Ok(tail);
-        }
-        journal::append(self.tx, tail, std::slice::from_ref(event))?;
-        Ok(Tail {
-            sequence: event.sequence(),
-            digest: Some(event.event_digest()),
-            bytes: tail.bytes + event.line().len() as u64 + 1,
-        })
+    /// Appends what has been read; the checkpoints are in the store already.
+    fn append(&mut self, new: &mut NewEvents) -> Result<()> {
+        let events = std::mem::take(&mut new.events);
+        let tail = new.tail;
+        let Some(last) = events.last() else { return Ok(()) };
+        new.tail = Tail {
+            sequence: last.sequence(),
+            digest: Some(last.event_digest()),
+            bytes: events.iter().fold(tail.bytes, |bytes, event| bytes + event.line().len() as u64 + 1),
+        };
+        self.change(Change::Events { tail, events })
     }
 
-    /// Stores the checkpoint that the last line names. The file's name is made of the digest, whatever the payload says.
+    /// Stores the checkpoint that the last line names, unless a line before has named it, and remembers what it holds. The
+    /// file's name is made of the digest, whatever the payload says.
     fn checkpoint(&mut self, payload: &CheckpointPayload, journal: &mut Journal) -> Result<()> {
         let source = self.source;
+        let is_named = journal.named.contains_key(&payload.sha256);
+        if is_named && journal.latest == Some(payload.sha256) {
+            return Ok(());
+        }
         let name = layout::checkpoint_name(payload.sha256);
         let path = format!("{CHECKPOINTS_PATH}/{name}");
         let found = journal.checkpoints.as_ref().map(|folder| folder.file(&name)).transpose();
@@ -184,11 +197,20 @@ impl Import<'_> {
         let body = self.read(found, &path, self.bounds.max_checkpoint_bytes)?;
         let object =
             checkpoint::validate(payload, &body).map_err(|fault| source.refuse(&path, fault.to_string()))?;
-        checkpoint::put(self.tx, payload.sha256, &body)?;
-        journal.named.insert(payload.sha256, mode);
-        journal.read_last = Some((payload.sha256, object));
+        journal.latest = Some(payload.sha256);
+        journal.latest_holds = Some(object);
+        if !is_named {
+            journal.named.insert(payload.sha256, mode);
+            self.change(Change::Checkpoint { sha256: payload.sha256, body })?;
+        }
         Ok(())
     }
+}
+
+/// Events that the store does not have yet, and what they follow.
+struct NewEvents {
+    tail: Tail,
+    events: Vec<Event>,
 }
 
 /// The stored journal of a run, line by line.

@@ -22,6 +22,7 @@
 //!   that they name. `folders`: what stands beside the journal.
 
 mod batch;
+mod change;
 mod directory;
 mod folders;
 mod journal;

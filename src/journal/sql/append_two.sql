@@ -1,0 +1,1 @@
+INSERT INTO events (line, journal_bytes) VALUES (?1, ?2), (?3, ?4);
