@@ -112,6 +112,23 @@ fn a_fault_keeps_out_its_own_directory_and_no_other() {
 }
 
 #[test]
+fn a_run_that_comes_twice_is_compared_with_itself() {
+    let (home, one, other) = (home(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut directories = write_runs(one.path(), 6);
+    directories.extend(write_runs(other.path(), 6));
+    let grown = LegacyRun::new("r003", &["started", "planning"]).write(&other.path().join("later"));
+    directories.insert(9, grown);
+    let told = import_all(&home, &directories, true);
+    let outcomes: Vec<_> =
+        told.iter().map(|(_, outcome)| outcome.as_ref().ok().map(|it| it.outcome)).collect();
+    let mut expected = vec![Some(Outcome::New); 6];
+    expected.extend([Some(Outcome::Unchanged); 3]);
+    // The journal has grown, and then the one of before comes again.
+    expected.extend([Some(Outcome::Extended), None, Some(Outcome::Unchanged), Some(Outcome::Unchanged)]);
+    assert_eq!(outcomes, expected);
+}
+
+#[test]
 fn without_keep_going_what_is_before_the_fault_is_taken_and_nothing_behind_it() {
     for (how, fault) in [0, 1, 63, 64, 100].into_iter().enumerate() {
         let (home, folder) = (home(), tempfile::tempdir().unwrap());

@@ -15,7 +15,7 @@ use crate::journal::{self, Bounds, Tail};
 use crate::json::{self, Object};
 use crate::legacy::folder::{Folder, Found};
 use crate::legacy::kept::{self, Keepsakes, KeptFile};
-use crate::legacy::layout::{EVENTS, ROOT, RUN_JSON};
+use crate::legacy::layout::{DIRECTORY_MODE, EVENTS, ROOT, RUN_JSON};
 use crate::legacy::source::Source;
 use crate::receipt;
 use crate::run::last::last_snapshot;
@@ -133,7 +133,9 @@ impl<'a> Import<'a> {
     /// Reads run.json, and lists it with the run directory itself.
     fn run_json(&mut self) -> Result<()> {
         let root = &self.source.root;
-        self.list(ROOT, root.mode(), None, None);
+        if root.mode() != DIRECTORY_MODE {
+            self.list(ROOT, root.mode(), None, None);
+        }
         let most = self.bounds.max_checkpoint_bytes.saturating_add(RECEIPT_ROOM);
         self.file(root, RUN_JSON, RUN_JSON, most)?;
         for name in self.names(root, ROOT)? {

@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::legacy::folder::Folder;
 use crate::legacy::kept::KeptPartial;
 use crate::legacy::layout::{
-    self, CHECKPOINTS, CHECKPOINTS_PATH, EVENTS, EVIDENCE, EVIDENCE_PATH, FILE_MODE, JOURNAL, QUARANTINE,
-    QUARANTINE_PATH,
+    self, CHECKPOINTS, CHECKPOINTS_PATH, DIRECTORY_MODE, EVENTS, EVIDENCE, EVIDENCE_PATH, FILE_MODE, JOURNAL,
+    QUARANTINE, QUARANTINE_PATH,
 };
 
 /// The most bytes of an evidence file: sixteen records and sixteen names need far less.
@@ -22,7 +22,10 @@ const OTHER_DIGEST: &str = "digest-mismatch: its bytes have another SHA-256 than
 impl Import<'_> {
     /// Lists what stands beside the journal in `events`, and keeps its partial line.
     pub(super) fn events_folder(&mut self, events: &Folder, journal: &mut Journal) -> Result<()> {
-        self.list(EVENTS, events.mode(), None, None);
+        // That there is this folder a journal says, and that of checkpoints a line which names one.
+        if events.mode() != DIRECTORY_MODE || !self.source.journaled {
+            self.list(EVENTS, events.mode(), None, None);
+        }
         self.file(events, EVIDENCE, EVIDENCE_PATH, MAX_EVIDENCE)?;
         let checkpoints = match journal.checkpoints.take() {
             Some(folder) => Some(folder),
@@ -53,7 +56,9 @@ impl Import<'_> {
 
     /// Lists the checkpoints of which there is something to say, and stores those that no event names.
     fn checkpoints_folder(&mut self, folder: &Folder, journal: &Journal) -> Result<()> {
-        self.list(CHECKPOINTS_PATH, folder.mode(), None, None);
+        if folder.mode() != DIRECTORY_MODE || journal.named.is_empty() {
+            self.list(CHECKPOINTS_PATH, folder.mode(), None, None);
+        }
         for name in self.names(folder, CHECKPOINTS_PATH)? {
             let Some(sha256) = layout::checkpoint_of(&name) else {
                 self.left_out += 1;

@@ -15,9 +15,13 @@
 //!
 //! What is read may be written meanwhile by a legacy program, which writes run.json last. So run.json is read first: it
 //! may then be behind the journal, as after a crash, but is never one that the journal does not know yet. In memory are one
-//! line, one checkpoint, run.json, the evidence file and the partial lines of one directory.
+//! line, one checkpoint, run.json, the evidence file and the partial lines of one directory, and what waits to be written.
 //!
-//! * `batch`: which directories share a transaction, and what becomes of them where it fails.
+//! Of runs that the store does not have, the directories behind are read and checked by a second thread while those before
+//! are written; it gets nothing of the store, and what it gives is bounded. All else is done in one thread.
+//!
+//! * `batch`: which directories share a transaction, who reads them, and what becomes of them where it fails. `change`: what
+//!   is written, as values.
 //! * `directory`: one directory, from its first file to what its run's row says. `journal`: the lines, and the checkpoints
 //!   that they name. `folders`: what stands beside the journal.
 
