@@ -25,12 +25,12 @@ use rusqlite::{Connection, TransactionBehavior, params};
 const STATUSES: [&str; 4] = ["started", "planning", "dispatching", "ok"];
 
 /// How many directories are timed at once: as many as share a transaction of an import.
-const CHUNK: usize = 64;
+const CHUNK: usize = 128;
 
 fn main() {
     // `cargo test --benches` only asks whether it builds and runs.
     let full = std::env::args().any(|argument| argument == "--bench");
-    let (few, many) = if full { (640, 10_000) } else { (2, 4) };
+    let (few, many) = if full { (1_280, 10_000) } else { (2, 4) };
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("runs");
     let directories: Vec<PathBuf> = (0..many).map(|number| write_run(&runs, number)).collect();

@@ -16,7 +16,7 @@ use crate::legacy_trees::{Home, LegacyRun, write_files};
 use crate::support::Workspace;
 
 /// How many directories share a transaction.
-const SHARED: usize = 64;
+const SHARED: usize = 128;
 
 /// Counts transactions that are about to be committed.
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ fn all_but(
 fn a_fault_keeps_out_its_own_directory_and_no_other() {
     let (home, folder) = (home(), tempfile::tempdir().unwrap());
     let directories = write_runs(folder.path(), 200);
-    let faults = [0, 17, 18, 19, 63, 64, 130, 199];
+    let faults = [0, 17, 18, 19, 127, 128, 130, 199];
     faults.iter().enumerate().for_each(|(how, at)| spoil(&directories[*at], how));
     let told = import_all(&home, &directories, true);
     all_but(&home, &directories, &told, &faults);
@@ -130,7 +130,7 @@ fn a_run_that_comes_twice_is_compared_with_itself() {
 
 #[test]
 fn without_keep_going_what_is_before_the_fault_is_taken_and_nothing_behind_it() {
-    for (how, fault) in [0, 1, 63, 64, 100].into_iter().enumerate() {
+    for (how, fault) in [0, 1, 127, 128, 100].into_iter().enumerate() {
         let (home, folder) = (home(), tempfile::tempdir().unwrap());
         let directories = write_runs(folder.path(), 130);
         spoil(&directories[fault], how);
@@ -173,7 +173,7 @@ fn who_is_told_can_end_it() {
 }
 
 #[test]
-fn a_transaction_holds_64_directories_or_those_of_4_mib() {
+fn a_transaction_holds_128_directories_or_those_of_4_mib() {
     let (commits, folder) = (Arc::new(Commits::default()), tempfile::tempdir().unwrap());
     let home = Home::with(StoreOptions { observer: commits.clone(), ..StoreOptions::default() });
     let directories = write_runs(folder.path(), 2 * SHARED + 2);

@@ -24,9 +24,9 @@ use crate::legacy::source::Source;
 use crate::run::table;
 use crate::step::Step;
 
-/// How many directories share a transaction at most. Other writers wait until it ends, some tens of milliseconds with
+/// How many directories share a transaction at most. Other writers wait until it ends, about a tenth of a second with
 /// usual directories, and a crash loses so much work; with more of them the cost of its sync would hardly be less of each.
-const MOST_DIRECTORIES: usize = 64;
+const MOST_DIRECTORIES: usize = 128;
 
 /// No directory is added to a transaction for which so many bytes have been read, for the same reasons.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;

@@ -111,7 +111,7 @@ pub fn import(store: &Store, directory: &Path) -> Result<Imported> {
 /// `each` is told of every directory that was looked at, in order: what was taken, or why nothing of it was. It is told
 /// after the transaction that holds the directory is committed, so no crash undoes what it heard. After a fault the
 /// directories behind it are taken where `keep_going` is set; else they are not touched, and the fault is the last thing
-/// that is told. Other writers of the store wait while a transaction lasts: for 64 directories, or those of 4 MiB.
+/// that is told. Other writers of the store wait while a transaction lasts: for 128 directories, or those of 4 MiB.
 ///
 /// # Errors
 /// What `each` gives. It is told nothing more then, and no further transaction is begun; of the last one there may be
