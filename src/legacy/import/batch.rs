@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use rusqlite::Transaction;
 
@@ -146,9 +147,13 @@ fn ahead(
     bounds: Bounds,
     taken: &mut Vec<Imported>,
 ) -> Result<()> {
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let (to, parcels) = sync_channel(PARCELS_AHEAD);
-        scope.spawn(move || read_ahead(Outbox::new(to), directories, now, bounds));
+        let read = move || read_ahead(Outbox::new(to), directories, now, bounds);
+        if thread::Builder::new().spawn_scoped(scope, read).is_err() {
+            // The system gives no thread: slower, and no fault.
+            return in_turn(tx, directories, now, bounds, taken);
+        }
         for parcel in parcels {
             let Parcel { run_id, changes, taken: whole } = parcel?;
             for change in changes {
