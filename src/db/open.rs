@@ -153,8 +153,6 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // What undoes a statement is kept in memory: it is a few pages, and no file of somebody else's folder is written.
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
     // So that REPLACE fires the DELETE triggers for our own statements too.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use legbook::db::StoreOptions;
+use legbook::digest::Digest;
+use legbook::event;
 use legbook::legacy::{self, Imported, Outcome};
 use legbook::step::{Observer, Step};
 use rusqlite::Connection;
@@ -126,6 +128,29 @@ fn a_run_that_comes_twice_is_compared_with_itself() {
     // The journal has grown, and then the one of before comes again.
     expected.extend([Some(Outcome::Extended), None, Some(Outcome::Unchanged), Some(Outcome::Unchanged)]);
     assert_eq!(outcomes, expected);
+}
+
+#[test]
+fn a_checkpoint_that_is_named_again_is_what_the_run_says_last() {
+    let (home, folder) = (home(), tempfile::tempdir().unwrap());
+    let directories: Vec<PathBuf> = (0..5)
+        .map(|number| {
+            let mut run = LegacyRun::new(&format!("r{number}"), &["started"]);
+            let (sha256, body) =
+                run.checkpoints.first_key_value().map(|(k, v)| (k.clone(), v.clone())).unwrap();
+            run.step("planning");
+            let sha256 = Digest::parse(&sha256).unwrap();
+            let payload = event::checkpoint_payload(sha256, body.len() as i64, None);
+            run.append(event::CHECKPOINT_EVENT_TYPE, "again", payload);
+            run.run_json = Some(body);
+            run.write(folder.path())
+        })
+        .collect();
+    assert!(import_all(&home, &directories, false).iter().all(|(_, outcome)| outcome.is_ok()));
+    assert_eq!(home.dump(), taken_alone(&directories));
+    let plain = Connection::open(home.store.path()).unwrap();
+    let said = "SELECT group_concat(DISTINCT status) FROM runs";
+    assert_eq!(plain.query_row(said, [], |row| row.get::<_, String>(0)).unwrap(), "started");
 }
 
 #[test]

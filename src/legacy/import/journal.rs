@@ -33,8 +33,10 @@ pub(super) struct Journal {
     pub(super) named: HashMap<Digest, u32>,
     /// The one that is named last.
     pub(super) latest: Option<Digest>,
-    /// What it holds.
-    latest_holds: Option<Object>,
+    /// The one that was read last, mostly the same, and what it holds.
+    read_last: Option<(Digest, Object)>,
+    /// What the latest one's event says of it.
+    latest_payload: Option<CheckpointPayload>,
     /// The line at its end that has no newline, and its digest.
     pub(super) partial: Option<(Vec<u8>, Digest)>,
     /// Its folder of checkpoints.
@@ -44,7 +46,7 @@ pub(super) struct Journal {
 impl Journal {
     /// What the latest checkpoint holds; `None` where there is none.
     pub(super) fn latest_object(&mut self) -> Option<Object> {
-        self.latest_holds.take()
+        self.read_last.take().map(|(_, object)| object)
     }
 }
 
@@ -116,6 +118,7 @@ impl Import<'_> {
         if journal.lines < self.stored().sequence.unsigned_abs() {
             return Err(self.fewer_lines(journal.lines));
         }
+        self.read_latest(&mut journal)?;
         Ok(journal)
     }
 
@@ -152,7 +155,14 @@ impl Import<'_> {
             return Err(source.refuse_line(line, rule));
         }
         if let Some(payload) = payload {
-            self.checkpoint(&payload, journal)?;
+            if !journal.named.contains_key(&payload.sha256) {
+                let (mode, body, object) = self.read_checkpoint(&payload, journal)?;
+                journal.named.insert(payload.sha256, mode);
+                journal.read_last = Some((payload.sha256, object));
+                self.change(Change::Checkpoint { sha256: payload.sha256, body })?;
+            }
+            journal.latest = Some(payload.sha256);
+            journal.latest_payload = Some(payload);
         }
         if is_new {
             new.events.push(event);
@@ -176,14 +186,26 @@ impl Import<'_> {
         self.change(Change::Events { tail, events })
     }
 
-    /// Stores the checkpoint that the last line names, unless a line before has named it, and remembers what it holds. The
-    /// file's name is made of the digest, whatever the payload says.
-    fn checkpoint(&mut self, payload: &CheckpointPayload, journal: &mut Journal) -> Result<()> {
-        let source = self.source;
-        let is_named = journal.named.contains_key(&payload.sha256);
-        if is_named && journal.latest == Some(payload.sha256) {
-            return Ok(());
+    /// Reads the latest checkpoint again where another one was read after it: a line named it that had been named before.
+    fn read_latest(&mut self, journal: &mut Journal) -> Result<()> {
+        let is_at_hand = journal.read_last.as_ref().map(|(sha256, _)| *sha256) == journal.latest;
+        if let Some(payload) = journal.latest_payload.take()
+            && !is_at_hand
+        {
+            let (_, _, object) = self.read_checkpoint(&payload, journal)?;
+            journal.read_last = Some((payload.sha256, object));
         }
+        Ok(())
+    }
+
+    /// Reads the checkpoint that the last line names: the mode of its file, its bytes, and what it holds. The file's name is
+    /// made of the digest, whatever the payload says.
+    fn read_checkpoint(
+        &mut self,
+        payload: &CheckpointPayload,
+        journal: &Journal,
+    ) -> Result<(u32, Vec<u8>, Object)> {
+        let source = self.source;
         let name = layout::checkpoint_name(payload.sha256);
         let path = format!("{CHECKPOINTS_PATH}/{name}");
         let found = journal.checkpoints.as_ref().map(|folder| folder.file(&name)).transpose();
@@ -197,13 +219,7 @@ impl Import<'_> {
         let body = self.read(found, &path, self.bounds.max_checkpoint_bytes)?;
         let object =
             checkpoint::validate(payload, &body).map_err(|fault| source.refuse(&path, fault.to_string()))?;
-        journal.latest = Some(payload.sha256);
-        journal.latest_holds = Some(object);
-        if !is_named {
-            journal.named.insert(payload.sha256, mode);
-            self.change(Change::Checkpoint { sha256: payload.sha256, body })?;
-        }
-        Ok(())
+        Ok((mode, body, object))
     }
 }
 
