@@ -303,6 +303,25 @@ fn an_empty_journal_and_an_empty_run_json_are_kept_apart_from_none() {
 }
 
 #[test]
+fn a_folder_is_kept_where_the_journal_does_not_imply_it_or_its_mode() {
+    let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+    for (run_id, path) in [("one", "events"), ("two", "events/recovery-checkpoints")] {
+        let directory = LegacyRun::new(run_id, STATUSES).write(folder.path());
+        fs::set_permissions(directory.join(path), fs::Permissions::from_mode(0o750)).unwrap();
+        home.import(&directory).unwrap();
+        comes_out_as(&home, run_id, &directory);
+    }
+    // A journal without a checkpoint, beside a folder for them.
+    let directory = folder.path().join("empty");
+    write_files(&directory, [("events/lifecycle.jsonl", &b""[..]), ("run.json", b"{}")]);
+    let empty = directory.join("events/recovery-checkpoints");
+    fs::create_dir(&empty).unwrap();
+    fs::set_permissions(&empty, fs::Permissions::from_mode(0o700)).unwrap();
+    home.import(&directory).unwrap();
+    comes_out_as(&home, "empty", &directory);
+}
+
+#[test]
 fn an_export_never_replaces_anything() {
     let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
     home.import(&LegacyRun::new("r", STATUSES).write(folder.path())).unwrap();

@@ -6,7 +6,6 @@
 //! long journal without end. Faults are rare.)
 //! Not here: what is taken of a directory.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -183,14 +182,13 @@ fn read_ahead(mut outbox: Outbox, directories: &[PathBuf], now: &str, bounds: Bo
     }
 }
 
-/// Whether each of the directories is of another run, and of none that the store has.
+/// Whether the store has none of these runs. (One that comes twice is a fault the second time, and known the next time.)
 fn are_new(tx: &Transaction<'_>, directories: &[PathBuf]) -> Result<bool> {
-    let mut seen = HashSet::new();
     for directory in directories {
         let name = directory.file_name().and_then(|name| name.to_str());
         // Of a name that is no run's the reading tells.
         let Some(run_id) = name.and_then(|name| RunId::parse(name).ok()) else { return Ok(false) };
-        if table::find(tx, &run_id)?.is_some() || !seen.insert(run_id) {
+        if table::find(tx, &run_id)?.is_some() {
             return Ok(false);
         }
     }
