@@ -1,6 +1,6 @@
 //! Making a store.
 //!
-//! A new store is built whole under a private name in its folder (WAL set, migrated, identity minted, closed, synced)
+//! A new store is built whole under a private name in its folder (WAL set, schema made, identity minted, closed, synced)
 //! and then given its own name by a rename that replaces nothing. So a store is absent or whole, never half made:
 //! twenty processes that find none all build one, one rename wins, and the others use the winner's. A crash before
 //! the rename leaves only a file `.store.*.tmp`, which nobody reads. A folder `.legbook` that is made here gets a
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::location::FOLDER;
-use super::{migrate, open};
+use super::migrate::{SCHEMA, SCHEMA_VERSION};
+use super::open;
 use crate::clock::{self, Clock};
 use crate::error::{Error, Result, StoreError};
 
@@ -98,13 +99,15 @@ fn fill(temp: &Path, clock: &dyn Clock) -> Result<()> {
     connection.pragma_update(None, "application_id", open::APPLICATION_ID)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
     open::prepare(&connection)?;
-    migrate::run(&mut connection, temp)?;
+    let transaction = connection.transaction()?;
+    SCHEMA.make(&transaction, SCHEMA_VERSION)?;
     let store_id = clock::random_hex(clock, 16).map_err(|source| Error::Io {
         action: "get random bytes for",
         path: temp.to_path_buf(),
         source,
     })?;
-    connection.execute(include_str!("sql/mint.sql"), params![store_id, clock::store_time(clock.now())])?;
+    transaction.execute(include_str!("sql/mint.sql"), params![store_id, clock::store_time(clock.now())])?;
+    transaction.commit()?;
     connection.close().map_err(|(_, error)| StoreError::from(error))?;
     Ok(())
 }

@@ -52,8 +52,8 @@ const BUDGET_PER_BYTE: u64 = 50;
 ///
 /// # Errors
 /// [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::NotADatabase`], [`StoreError::ForeignDatabase`],
-/// [`StoreError::NewerSchema`], [`StoreError::RollbackJournal`]; [`StoreError::Unsettled`] where the file changed at each of five looks; what `work`
-/// gives; [`Error::Io`].
+/// [`StoreError::NewerSchema`], [`StoreError::DevelopmentSchema`], [`StoreError::RollbackJournal`];
+/// [`StoreError::Unsettled`] where the file changed at each of five looks; what `work` gives; [`Error::Io`].
 pub(crate) fn examine<T>(
     path: &Path,
     alone: bool,
@@ -93,11 +93,7 @@ pub(crate) fn examine<T>(
 /// SQLite's own.
 pub(crate) fn expected_schema(version: i64) -> Result<Connection> {
     let connection = Connection::open_in_memory()?;
-    for (number, sql) in migrate::MIGRATIONS {
-        if *number <= version {
-            connection.execute_batch(sql)?;
-        }
-    }
+    migrate::SCHEMA.make(&connection, version)?;
     Ok(connection)
 }
 
@@ -111,14 +107,6 @@ pub(crate) fn tables_in_memory(sql: &str) -> Result<Connection> {
     functions::register(&connection)?;
     connection.execute_batch(sql)?;
     Ok(connection)
-}
-
-/// The version that the objects behind `connection` are of, whatever `user_version` says; 0 for none.
-///
-/// # Errors
-/// SQLite's own.
-pub(crate) fn made_version(connection: &Connection) -> Result<i64> {
-    migrate::made_version(connection)
 }
 
 /// What tells one state of a file from another.
@@ -225,7 +213,7 @@ impl Examined {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
         open::check_identity(&connection, &self.path)?;
-        migrate::version(&connection, &self.path)?;
+        migrate::SCHEMA.check(&connection, &self.path)?;
         connection.pragma_update(None, "cell_size_check", true)?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         open::only_read(&connection)?;

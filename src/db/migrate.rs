@@ -1,97 +1,111 @@
 //! Bringing a store to this build's schema.
 //!
-//! A migration is a numbered .sql file, frozen once landed. All that a store lacks run in one immediate transaction,
-//! which also moves `user_version`: a crash leaves the store at its old version, whole. A store of a newer schema is
-//! refused before anything is written, and so is one whose `user_version` is lower than its objects are new: somebody
-//! changed that number, and doctor tells which one is right.
+//! A new store gets the whole schema of the files in migrations/, one file a room. `user_version` alone says which
+//! schema a store has. A later version will be a migration: SQL that leads from the version before to its own.
+//!
+//! All migrations that a store lacks run in one immediate transaction, which also sets `user_version`. A crash leaves
+//! the store at its old version, whole. If two processes migrate at once, the second finds the work done.
+//! A store of a newer schema is refused before anything is written. So is a store with a version below the first: it was
+//! made while legbook was developed, and its runs can only be exported by the program that made it.
+//!
+//! Until 0.1.0 is tagged the files may change: then `migrations/SHA256SUMS` is written anew
+//! (`cd migrations && sha256sum *.sql > SHA256SUMS`). After that tag they are frozen, and every change is a migration.
 
-use std::collections::BTreeSet;
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Result, StoreError};
 
-/// Each migration with the version that it leads to, in order.
-pub(super) const MIGRATIONS: &[(i64, &str)] = &[
-    (1, include_str!("../../migrations/0001_core.sql")),
-    (2, include_str!("../../migrations/0002_core_views.sql")),
-    (3, include_str!("../../migrations/0003_handoff.sql")),
-    (4, include_str!("../../migrations/0004_stage.sql")),
-    (5, include_str!("../../migrations/0005_legacy.sql")),
-    (6, include_str!("../../migrations/0006_shadow.sql")),
-    (7, include_str!("../../migrations/0007_lean_journal.sql")),
-];
+/// The schema of this build.
+pub(super) const SCHEMA: Schema<'_> = Schema {
+    first: 8,
+    files: &[
+        include_str!("../../migrations/core.sql"),
+        include_str!("../../migrations/views.sql"),
+        include_str!("../../migrations/handoff.sql"),
+        include_str!("../../migrations/stage.sql"),
+        include_str!("../../migrations/legacy.sql"),
+        include_str!("../../migrations/shadow.sql"),
+    ],
+    migrations: &[],
+};
 
 /// The schema version that this build writes.
-pub const SCHEMA_VERSION: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+pub const SCHEMA_VERSION: i64 = SCHEMA.version();
 
-/// Migrates the store behind `connection`, where it is older.
-///
-/// # Errors
-/// [`StoreError::NewerSchema`]; [`StoreError::SchemaVersion`] for a version that was lowered; SQLite's own.
-pub(super) fn run(connection: &mut Connection, path: &Path) -> Result<()> {
-    if version(connection, path)? == SCHEMA_VERSION {
-        return Ok(());
-    }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Asked again under the lock: another process may have migrated meanwhile.
-    let found = version(&transaction, path)?;
-    if found < 0 || made_version(&transaction)? > found {
-        return Err(StoreError::SchemaVersion { path: path.to_path_buf(), found }.into());
-    }
-    for (number, sql) in MIGRATIONS.iter().filter(|(number, _)| *number > found) {
-        transaction.execute_batch(sql)?;
-        transaction.pragma_update(None, "user_version", number)?;
-    }
-    transaction.commit()?;
-    Ok(())
+/// A schema and the versions of it that can be migrated.
+pub(super) struct Schema<'a> {
+    /// The version that `files` make: the oldest one that is supported.
+    first: i64,
+    /// What makes a new store, in order.
+    files: &'a [&'a str],
+    /// Each later version with the SQL that leads to it, in order.
+    migrations: &'a [(i64, &'a str)],
 }
 
-/// The schema version of the store behind `connection`.
-///
-/// # Errors
-/// [`StoreError::NewerSchema`]; SQLite's own.
-pub(super) fn version(connection: &Connection, path: &Path) -> Result<i64> {
-    let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if found > SCHEMA_VERSION {
-        return Err(StoreError::NewerSchema { path: path.to_path_buf(), found, known: SCHEMA_VERSION }.into());
-    }
-    Ok(found)
-}
-
-/// The version that the objects behind `connection` are of, whatever `user_version` says: that of the last migration
-/// whose tables (or, where it makes none, whose objects) are all there by name; 0 where none's are.
-///
-/// # Errors
-/// SQLite's own.
-pub(super) fn made_version(connection: &Connection) -> Result<i64> {
-    let found = names(connection)?;
-    if found.is_empty() {
-        return Ok(0);
-    }
-    let expected = Connection::open_in_memory()?;
-    let mut before = Names::new();
-    let mut made = 0;
-    for (number, sql) in MIGRATIONS {
-        expected.execute_batch(sql)?;
-        let after = names(&expected)?;
-        let new: Vec<_> = after.difference(&before).collect();
-        let has_tables = new.iter().any(|(kind, _)| kind == "table");
-        if new.iter().filter(|(kind, _)| !has_tables || kind == "table").all(|object| found.contains(*object))
-        {
-            made = *number;
+impl Schema<'_> {
+    /// The newest version.
+    const fn version(&self) -> i64 {
+        match self.migrations {
+            [.., (version, _)] => *version,
+            [] => self.first,
         }
-        before = after;
     }
-    Ok(made)
-}
 
-/// Objects of a schema, each with its kind.
-type Names = BTreeSet<(String, String)>;
+    /// Makes the schema of `version` in an empty database.
+    ///
+    /// # Errors
+    /// SQLite's own.
+    pub(super) fn make(&self, connection: &Connection, version: i64) -> Result<()> {
+        for sql in self.files {
+            connection.execute_batch(sql)?;
+        }
+        connection.pragma_update(None, "user_version", self.first)?;
+        self.migrate(connection, self.first, version)
+    }
 
-fn names(connection: &Connection) -> Result<Names> {
-    let mut statement = connection.prepare("SELECT type, name FROM sqlite_schema")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    /// Migrates the store behind `connection` if it is older than this schema.
+    ///
+    /// # Errors
+    /// As [`Schema::check`].
+    pub(super) fn run(&self, connection: &mut Connection, path: &Path) -> Result<()> {
+        if self.check(connection, path)? == self.version() {
+            return Ok(());
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have migrated before the lock was taken.
+        let found = self.check(&transaction, path)?;
+        self.migrate(&transaction, found, self.version())?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn migrate(&self, connection: &Connection, from: i64, to: i64) -> Result<()> {
+        for (version, sql) in self.migrations.iter().filter(|(version, _)| (from + 1..=to).contains(version))
+        {
+            connection.execute_batch(sql)?;
+            connection.pragma_update(None, "user_version", version)?;
+        }
+        Ok(())
+    }
+
+    /// The version of the store behind `connection`, if it is one that this schema supports.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerSchema`], [`StoreError::DevelopmentSchema`]; SQLite's own.
+    pub(super) fn check(&self, connection: &Connection, path: &Path) -> Result<i64> {
+        let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let path = || path.to_path_buf();
+        if found > self.version() {
+            return Err(StoreError::NewerSchema { path: path(), found, known: self.version() }.into());
+        }
+        if found < self.first {
+            return Err(StoreError::DevelopmentSchema { path: path(), found, first: self.first }.into());
+        }
+        Ok(found)
+    }
 }

@@ -78,7 +78,7 @@ impl Store {
     /// migrated in one transaction.
     ///
     /// # Errors
-    /// [`StoreError`]: an unsafe path, a file that is no store, a newer schema, busy, full, read-only or damaged; or
+    /// [`StoreError`]: an unsafe path, a file that is no store, a schema that this build does not support, busy, full, read-only or damaged; or
     /// [`Error::Io`].
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self> {
         let path = create::ensure(path.as_ref(), &*options.clock)?;
@@ -99,7 +99,7 @@ impl Store {
 
     fn open_at(path: PathBuf, options: StoreOptions) -> Result<Self> {
         let mut connection = open::connect(&path)?;
-        migrate::run(&mut connection, &path)?;
+        migrate::SCHEMA.run(&mut connection, &path)?;
         let file = open::file_identity(&path)?;
         Ok(Self { path, options, main: Mutex::new(connection), file, readers: OnceLock::new() })
     }

@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Row, named_params};
 
 use super::finding::{Finding, Kind, Remedy};
-use super::schema::Expected;
 use crate::clock::store_time;
 use crate::error::Result;
 use crate::handoff::freshness::TTL_SECONDS;
@@ -128,12 +127,8 @@ pub(super) fn receipts(connection: &Connection) -> Result<Vec<Finding>> {
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn orphans(connection: &Connection, expected: &Expected) -> Result<Vec<Finding>> {
-    let sql = if expected.has_table("imported_files") {
-        include_str!("sql/orphaned_checkpoints.sql")
-    } else {
-        include_str!("sql/orphaned_checkpoints_before_imports.sql")
-    };
+pub(super) fn orphans(connection: &Connection) -> Result<Vec<Finding>> {
+    let sql = include_str!("sql/orphaned_checkpoints.sql");
     let (count, bytes): (i64, i64) = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if count == 0 {
         return Ok(Vec::new());
@@ -178,22 +173,18 @@ pub(super) fn checkpoints(connection: &Connection) -> Result<Vec<Finding>> {
         .collect())
 }
 
-/// Contents of the handoff and of stages that are not what their digest says: each one is hashed. `expected` tells which
-/// of the tables a store of its version has.
+/// Contents of the handoff and of stages that are not what their digest says: each one is hashed.
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn contents(connection: &Connection, expected: &Expected) -> Result<Vec<Finding>> {
+pub(super) fn contents(connection: &Connection) -> Result<Vec<Finding>> {
     let questions = [
-        ("rounds", include_str!("sql/content_handoff.sql")),
-        ("stages", include_str!("sql/content_stages.sql")),
-        ("imported_files", include_str!("sql/content_legacy.sql")),
+        include_str!("sql/content_handoff.sql"),
+        include_str!("sql/content_stages.sql"),
+        include_str!("sql/content_legacy.sql"),
     ];
     let mut findings = Vec::new();
-    for (table, sql) in questions {
-        if !expected.has_table(table) {
-            continue;
-        }
+    for sql in questions {
         let names: Vec<String> = collect(connection, sql, named_params! { ":most": MOST }, |row| row.get(0))?;
         findings.extend(names.into_iter().map(|name| {
             let what = format!("{name} is not what its digest or its row says");
@@ -207,14 +198,7 @@ pub(super) fn contents(connection: &Connection, expected: &Expected) -> Result<V
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn rounds(
-    connection: &Connection,
-    expected: &Expected,
-    now: DateTime<Utc>,
-) -> Result<Vec<Finding>> {
-    if !expected.has_table("rounds") {
-        return Ok(Vec::new());
-    }
+pub(super) fn rounds(connection: &Connection, now: DateTime<Utc>) -> Result<Vec<Finding>> {
     let params = named_params! { ":now": store_time(now), ":ttl": TTL_SECONDS };
     let expired: Vec<String> =
         collect(connection, include_str!("sql/expired_rounds.sql"), params, |row| row.get(0))?;

@@ -62,10 +62,6 @@ kinds! {
     FileDamaged "file-damaged" Fail,
     /// A row names one that is not there.
     ForeignKeyBroken "foreign-key-broken" Fail,
-    /// The store was made by an older legbook, and is read as it is.
-    SchemaOlder "schema-older" Warn,
-    /// The store says an older schema version than its objects are of.
-    SchemaVersionChanged "schema-version-changed" Fail,
     /// A table, index, trigger or view of the schema is not there.
     SchemaMissing "schema-missing" Fail,
     /// A table, index, trigger or view is not the one of the schema.

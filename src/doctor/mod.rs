@@ -4,7 +4,7 @@
 //! waits for nobody's lock for longer than a reader does. What it finds is data: verdicts on runs, findings of the store.
 //!
 //! The questions are .sql files beside this code, compiled in. They ask the tables; views are switched off for them, no
-//! trigger fires for a reader, and before they are asked the schema is compared with the one that the migrations make.
+//! trigger fires for a reader, and before they are asked the schema is compared with the one of this build.
 //! A file that SQLite finds damaged is still asked, question by question; one that can't be answered is a finding.
 //!
 //! * `verdict`, `finding`, `report`: the data. `runs`: the verdict on a run. `schema`, `bounds`, `files`, `checks`: the
@@ -32,7 +32,7 @@ use rusqlite::{Connection, ErrorCode};
 use schema::Expected;
 
 use crate::clock::Clock;
-use crate::db::{self, inspect};
+use crate::db::inspect;
 use crate::error::{Error, Result, StoreError};
 use crate::lock::Judge;
 use crate::process::ProcessTable;
@@ -121,7 +121,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 ///
 /// # Errors
 /// What keeps doctor from checking: [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::NotADatabase`],
-/// [`StoreError::ForeignDatabase`], [`StoreError::NewerSchema`], [`StoreError::Busy`], [`StoreError::Unsettled`],
+/// [`StoreError::ForeignDatabase`], [`StoreError::NewerSchema`], [`StoreError::DevelopmentSchema`], [`StoreError::Busy`], [`StoreError::Unsettled`],
 /// [`Error::Io`].
 pub fn examine(path: &Path, options: Options<'_>) -> Result<Report> {
     inspect::examine(path, options.alone, |connection| ask_in_peace(connection, path, options))
@@ -170,23 +170,9 @@ impl Examination<'_> {
         let Options { full, clock, processes, .. } = self.options;
         self.options.progress.more(2);
         let version: i64 = self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        let made = if version < db::SCHEMA_VERSION {
-            self.answered(inspect::made_version(self.connection))?.unwrap_or(version)
-        } else {
-            version
-        };
-        if made > version {
-            self.findings.push(schema::version_changed(version, made));
-        } else if version < db::SCHEMA_VERSION {
-            self.findings.push(Finding::new(
-                Kind::SchemaOlder,
-                format!("the store has schema version {version}, this legbook {}", db::SCHEMA_VERSION),
-                Remedy::legbook(self.path, &["db", "info"]),
-            ));
-        }
         self.keep(checks::file(self.connection, self.path, full))?;
         self.options.progress.step();
-        let expected = Expected::of(version.max(made))?;
+        let expected = Expected::of(version)?;
         let compared = self.answered(schema::compare(self.connection, &expected))?;
         let mut report = Report {
             store_id: None,
@@ -221,15 +207,15 @@ impl Examination<'_> {
         self.keep(checks::locks(connection, self.path, &judge))?;
         self.keep(checks::events_without_run(connection))?;
         self.keep(checks::receipts(connection))?;
-        self.keep(checks::orphans(connection, expected))?;
+        self.keep(checks::orphans(connection))?;
         self.keep(checks::removals(connection))?;
-        self.keep(checks::rounds(connection, expected, judge.now))?;
+        self.keep(checks::rounds(connection, judge.now))?;
         if self.options.full {
             self.keep(checks::checkpoints(connection))?;
-            self.keep(checks::contents(connection, expected))?;
+            self.keep(checks::contents(connection))?;
         }
         self.compare_heads(report)?;
-        self.judge_runs(expected, bounds.unwrap_or_default(), judge, report)
+        self.judge_runs(bounds.unwrap_or_default(), judge, report)
     }
 
     fn identity(&mut self) -> Result<Option<String>> {
@@ -257,21 +243,14 @@ impl Examination<'_> {
         Ok(())
     }
 
-    fn judge_runs(
-        &mut self,
-        expected: &Expected,
-        bounds: Bounds,
-        judge: Judge<'_>,
-        report: &mut Report,
-    ) -> Result<()> {
+    fn judge_runs(&mut self, bounds: Bounds, judge: Judge<'_>, report: &mut Report) -> Result<()> {
         let connection = self.connection;
         let most = if self.options.full { -1 } else { i64::try_from(NEWEST).unwrap_or(-1) };
         let Some(runs) = self.answered(runs::newest(connection, most))? else { return Ok(()) };
         let all = self.answered(checks::count_runs(connection))?.unwrap_or(0);
         report.skipped = all.saturating_sub(runs.len() as u64);
         self.options.progress.more(runs.len() as u64);
-        let has_imports = expected.has_table("imports");
-        let court = Court { store: self.path, connection, bounds, judge, has_imports };
+        let court = Court { store: self.path, connection, bounds, judge };
         for run in &runs {
             let mut findings = Vec::new();
             let verdict = court.judge(run, &mut findings);

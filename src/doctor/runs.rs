@@ -106,8 +106,6 @@ pub(crate) struct Court<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) bounds: Bounds,
     pub(crate) judge: Judge<'a>,
-    /// Whether the store has the tables of imported runs.
-    pub(crate) has_imports: bool,
 }
 
 impl Court<'_> {
@@ -206,7 +204,7 @@ impl Court<'_> {
 
     fn check_chain(&self, run_id: &str) -> Result<(), Stop> {
         let of_run = named_params! { ":run_id": run_id };
-        if self.has_imports && self.one(include_str!("sql/partial_tail.sql"), of_run)?.unwrap_or(false) {
+        if self.one(include_str!("sql/partial_tail.sql"), of_run)?.unwrap_or(false) {
             return stop(Reason::PartialTail, "bytes without a newline stand behind the last whole line");
         }
         let fault = self
@@ -336,9 +334,6 @@ impl Court<'_> {
 
     /// The run.json that an imported run came with; `None`: the run was not imported.
     fn kept_run_json(&self, run_id: &str) -> Result<Option<OnDisk>> {
-        if !self.has_imports {
-            return Ok(None);
-        }
         let of_run = named_params! { ":run_id": run_id };
         let kept: Option<Option<Vec<u8>>> = self.one(include_str!("sql/kept_run_json.sql"), of_run)?;
         Ok(kept.map(OnDisk::of))

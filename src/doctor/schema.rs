@@ -1,4 +1,4 @@
-//! Whether the store's schema is the one that the migrations make.
+//! Whether the store's schema is the one that the files in migrations/ make.
 //!
 //! The expected schema is built in memory, of the store's own version, and compared object by object. Only where every
 //! table is the expected one do the other questions mean what they say, so this comes before them.
@@ -22,7 +22,7 @@ const REFERENCES: &[(&str, &str)] = &[
     ("settings", "SELECT key, lowest, highest, meaning FROM settings ORDER BY 1"),
 ];
 
-/// The schema of one version, as the migrations make it.
+/// The schema of one version, as this build makes it.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     objects: BTreeMap<String, SchemaObject>,
@@ -65,29 +65,20 @@ impl Expected {
         let objects = objects(&connection)?;
         let mut expected = Self { objects, ..Self::default() };
         for (table, sql) in REFERENCES {
-            if expected.has_table(table) {
-                let whole = rows(&connection, &format!("SELECT * FROM {table} ORDER BY 1"))?;
-                expected.references.push((table, sql, rows(&connection, sql)?, whole));
-            }
+            let whole = rows(&connection, &format!("SELECT * FROM {table} ORDER BY 1"))?;
+            expected.references.push((table, sql, rows(&connection, sql)?, whole));
         }
-        if expected.has_table("settings") {
-            let mut statement = connection.prepare(include_str!("sql/bounds.sql"))?;
-            let bounds = statement.query_map([], |row| {
-                let bound = Bound {
-                    default: row.get("value")?,
-                    lowest: row.get("lowest")?,
-                    highest: row.get("highest")?,
-                };
-                Ok((row.get("key")?, bound))
-            })?;
-            expected.bounds = bounds.collect::<rusqlite::Result<_>>()?;
-        }
+        let mut statement = connection.prepare(include_str!("sql/bounds.sql"))?;
+        let bounds = statement.query_map([], |row| {
+            let bound = Bound {
+                default: row.get("value")?,
+                lowest: row.get("lowest")?,
+                highest: row.get("highest")?,
+            };
+            Ok((row.get("key")?, bound))
+        })?;
+        expected.bounds = bounds.collect::<rusqlite::Result<_>>()?;
         Ok(Arc::new(expected))
-    }
-
-    /// Whether a store of this version has the table.
-    pub(super) fn has_table(&self, name: &str) -> bool {
-        self.objects.get(name).is_some_and(|object| object.kind == "table")
     }
 
     /// All bounds by their names.
@@ -131,7 +122,7 @@ impl SchemaObject {
 pub(super) fn compare(connection: &Connection, expected: &Expected) -> Result<Comparison> {
     let found = objects(connection)?;
     let mut findings = Vec::new();
-    let mut not_askable = expected.objects.is_empty().then(|| "the store has no schema".to_owned());
+    let mut not_askable = None;
     for (name, want) in &expected.objects {
         let fault = match found.get(name) {
             None => {
@@ -168,17 +159,6 @@ pub(super) fn compare(connection: &Connection, expected: &Expected) -> Result<Co
         }
     }
     Ok(Comparison { findings, not_askable })
-}
-
-/// The finding of a store that says `version` and whose objects are of the newer `made`.
-pub(super) fn version_changed(version: i64, made: i64) -> Finding {
-    Finding::new(
-        Kind::SchemaVersionChanged,
-        format!(
-            "user_version says {version}, and the schema is of version {made}: somebody lowered the number"
-        ),
-        Remedy::Sql(format!("PRAGMA user_version = {made};")),
-    )
 }
 
 fn objects(connection: &Connection) -> Result<BTreeMap<String, SchemaObject>> {

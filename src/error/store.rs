@@ -62,13 +62,15 @@ pub enum StoreError {
         /// The newest version that this build knows.
         known: i64,
     },
-    /// The file says a schema version that its objects do not bear out.
-    #[error("user_version of the store {} was changed: it says {found}, the tables are of another version", path.display())]
-    SchemaVersion {
+    /// The store was made while legbook was developed, before its first supported schema.
+    #[error("the store {} has a development schema (version {found}); this legbook knows versions from {first} on", path.display())]
+    DevelopmentSchema {
         /// The file.
         path: PathBuf,
-        /// What `user_version` says.
+        /// Its version.
         found: i64,
+        /// The oldest version that this build knows.
+        first: i64,
     },
     /// A table or trigger of the store is not the one of the schema: a statement of legbook's own has no meaning here.
     #[error("{}", bounded(format!("the store's schema was changed: {said}")))]

@@ -97,7 +97,6 @@ impl Examination<'_> {
             connection: self.tables,
             bounds: Bounds::default(),
             judge: self.judge,
-            has_imports: true,
         };
         // What else the court finds is about columns, which there are none of here.
         let mut verdict = court.judge(&run, &mut Vec::new())?;

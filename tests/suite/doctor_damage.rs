@@ -1,7 +1,7 @@
 //! One damaged store for everything that doctor can find: checked, put right where there is a remedy, checked again.
 //!
 //! tests/fixtures/damage/*.sql are run by the sqlite3 shell on a store that is well (see [`Clinic`]), with STORE, RUNS (the
-//! folder of run directories), HEADS (a heads file made before) and MIGRATIONS (the folder) in the environment. Their first comments say:
+//! folder of run directories) and HEADS (a heads file made before) in the environment. Their first comments say:
 //!
 //! * `finds: KIND [RUN]`: exactly these must be found.
 //! * `then: clean`: all remedies are run, then nothing may be found. `then: by hand`: not all of it has a command.
@@ -123,8 +123,7 @@ impl Patient {
             .current_dir(self.clinic.path())
             .env("STORE", self.clinic.store())
             .env("RUNS", self.clinic.store().with_file_name("runs"))
-            .env("HEADS", &self.heads)
-            .env("MIGRATIONS", Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations"));
+            .env("HEADS", &self.heads);
         command
     }
 

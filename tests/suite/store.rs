@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 
 use legbook::db::{SCHEMA_VERSION, Store, StoreOptions};
 use legbook::error::{Error, StoreError};
@@ -116,61 +117,49 @@ fn a_newer_schema_is_refused_untouched_with_both_versions_named() {
 }
 
 #[test]
-fn an_older_store_is_brought_up_with_its_journals_as_they_were() {
-    let workspace = Workspace::new();
-    workspace.legbook(["run", "--run-id", "r1", "--", "true"]).expect(0);
-    let store = workspace.store();
-    let journal = "SELECT event_number, line, journal_bytes FROM events ORDER BY event_number";
-    let kept: Vec<(i64, String, i64)> = read(&store, journal);
-    assert!(kept.len() > 2);
-
-    // The same rows in a store as the first six migrations make it.
-    let folder = tempfile::tempdir().unwrap();
-    let older = folder.path().join("store.db");
-    let connection = Connection::open(&older).unwrap();
-    connection.pragma_update(None, "journal_mode", "WAL").unwrap();
-    for migration in MIGRATIONS_BEFORE_7 {
-        connection.execute_batch(migration).unwrap();
+fn a_store_of_a_development_schema_is_refused_untouched_with_the_way_over() {
+    for version in ["0", "-1", "1", "7"] {
+        let workspace = Workspace::new();
+        workspace.legbook(["run", "--run-id", "r1", "--", "true"]).expect(0);
+        let connection = Connection::open(workspace.store()).unwrap();
+        connection.pragma_update(None, "user_version", version).unwrap();
+        connection.close().unwrap();
+        let before = fs::read(workspace.store()).unwrap();
+        for command in
+            [&["runs", "list"][..], &["runs", "show", "r1"], &["runs", "start", "r2"], &["db", "info"]]
+        {
+            let answer = workspace.legbook(command);
+            let said = answer.refused(2, "has a development schema");
+            assert!(said.contains(&format!("version {version})")), "{said}");
+            assert!(said.contains(&format!("from {SCHEMA_VERSION} on")), "{said}");
+            assert!(said.contains("runs export --all") && said.contains("runs import"), "{said}");
+        }
+        workspace.legbook(["doctor"]).refused(3, "has a development schema");
+        assert_eq!(fs::read(workspace.store()).unwrap(), before);
     }
-    connection.execute("ATTACH ?1 AS new", [store.to_str().unwrap()]).unwrap();
-    connection
-        .execute_batch(
-            "PRAGMA application_id = 0x6C67626B; PRAGMA user_version = 6;
-             INSERT INTO store SELECT * FROM new.store;
-             INSERT INTO runs SELECT * FROM new.runs;
-             INSERT INTO checkpoints SELECT * FROM new.checkpoints;
-             INSERT INTO events (event_number, line, journal_bytes)
-                 SELECT event_number, line, journal_bytes FROM new.events ORDER BY event_number;
-             INSERT INTO shadow_evidence SELECT * FROM new.shadow_evidence;
-             INSERT INTO shadow_records SELECT * FROM new.shadow_records;
-             DETACH new",
-        )
-        .unwrap();
-    connection.close().unwrap();
-
-    fs::set_permissions(&older, fs::Permissions::from_mode(0o600)).unwrap();
-
-    let named =
-        |command: &[&str]| workspace.legbook(["--store", older.to_str().unwrap()].iter().chain(command));
-    // Doctor only reads, and says what to do.
-    assert!(named(&["doctor"]).expect(1).contains("schema version 6"), "{:?}", named(&["doctor"]));
-    assert_eq!(read::<(i64, String, i64)>(&older, journal), kept);
-    named(&["runs", "show", "r1"]).expect(0);
-    named(&["doctor", "--full"]).expect(0);
-    assert_eq!(read::<(i64, String, i64)>(&older, journal), kept);
-    let version: Vec<(i64,)> = read(&older, "SELECT user_version FROM pragma_user_version");
-    assert_eq!(version, [(SCHEMA_VERSION,)]);
 }
 
-/// The migrations that a store had before the seventh; frozen, so a store made by them is one of then.
-const MIGRATIONS_BEFORE_7: [&str; 6] = [
-    include_str!("../../migrations/0001_core.sql"),
-    include_str!("../../migrations/0002_core_views.sql"),
-    include_str!("../../migrations/0003_handoff.sql"),
-    include_str!("../../migrations/0004_stage.sql"),
-    include_str!("../../migrations/0005_legacy.sql"),
-    include_str!("../../migrations/0006_shadow.sql"),
-];
+#[test]
+fn the_schema_says_what_each_table_and_view_is_for() {
+    let workspace = Workspace::new();
+    workspace.legbook(["runs", "start", "r1"]).expect(0);
+    let schema = Command::new("sqlite3").arg(workspace.store()).arg(".schema").output().unwrap();
+    let schema = String::from_utf8(schema.stdout).unwrap();
+    let mut lines = schema.lines().peekable();
+    let mut made = 0;
+    while let Some(line) = lines.next() {
+        if line.starts_with("CREATE TABLE") || line.starts_with("CREATE VIEW") {
+            let purpose = lines.peek().unwrap_or(&"").trim_start();
+            assert!(purpose.starts_with("-- ") && purpose.len() > 20, "{line}: {purpose}");
+            made += 1;
+        }
+    }
+    let expected: Vec<(i64,)> = read(
+        &workspace.store(),
+        "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
+    );
+    assert_eq!((made,), expected[0]);
+}
 
 fn read<T>(path: &Path, sql: &str) -> Vec<T>
 where

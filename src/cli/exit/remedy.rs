@@ -341,6 +341,9 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
             "nothing was changed; name a store of legbook, or a path that is free, with --store FILE"
         }
         StoreError::NewerSchema { .. } => "nothing was changed; use a newer legbook",
+        StoreError::DevelopmentSchema { .. } => {
+            "nothing was changed; run `runs export --all --to DIR` with the legbook that made the store, then `runs import DIR` with this one into a new store"
+        }
         StoreError::Unopenable { .. } => {
             "give yourself read and write permission for the store and its folder"
         }
@@ -358,7 +361,7 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::ReadOnly => {
             "make the store, its folder and its file system writable; nothing was changed"
         }
-        StoreError::SchemaVersion { .. } | StoreError::Schema { .. } => {
+        StoreError::Schema { .. } => {
             return format!("nothing was changed; what is wrong and what puts it right: {program} doctor");
         }
         StoreError::Corrupt(_) => {

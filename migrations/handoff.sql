@@ -6,12 +6,11 @@
 -- and each BEFORE INSERT refuses a key that exists. A round's state is no column: it is what these rows say.
 -- Runs on SQLite 3.40 with no function of legbook's own.
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Rounds: what one leg 1 stored
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Rounds: what one leg 1 stored
 
--- The columns beside head repeat what head says, for SQL and for people; a reader refuses a row where they differ.
 CREATE TABLE rounds (
+    -- Handoff rounds: what leg 1 stored. One round at most is current.
+    -- The columns beside head repeat what head says. A reader refuses a row if they differ.
     round_number     INTEGER PRIMARY KEY,
     bundle_id        TEXT NOT NULL UNIQUE,
     generated_at     TEXT NOT NULL,            -- the stamp from which the age counts
@@ -67,11 +66,10 @@ CREATE TRIGGER rounds_delete BEFORE DELETE ON rounds BEGIN
     SELECT RAISE(ABORT, 'rounds: a round is history and never deleted');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Nominations: the pool of a round
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Nominations: the pool of a round
 
 CREATE TABLE nominations (
+    -- The pool of topics of each round.
     nomination_number INTEGER PRIMARY KEY,
     bundle_id         TEXT NOT NULL REFERENCES rounds (bundle_id),
     position          INTEGER NOT NULL,        -- 1, 2, … in pool order
@@ -108,12 +106,11 @@ CREATE TRIGGER nominations_delete BEFORE DELETE ON nominations BEGIN
     SELECT RAISE(ABORT, 'nominations: a nomination is history and never deleted');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Judgments: what the host said
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Judgments: what the host said
 
--- A host may judge a round again; the judgments of the highest attempt count. Null: the host gave none that can be used.
 CREATE TABLE judgments (
+    -- What the host said of each nomination. The judgments of the highest attempt count.
+    -- Null: the host gave no usable value.
     bundle_id     TEXT NOT NULL REFERENCES rounds (bundle_id),
     attempt       INTEGER NOT NULL,            -- 1, 2, …
     nomination_id TEXT NOT NULL,
@@ -149,11 +146,10 @@ CREATE TRIGGER judgments_delete BEFORE DELETE ON judgments BEGIN
     SELECT RAISE(ABORT, 'judgments: a judgment is history and never deleted');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Pending reports and their angle inputs: what the end of leg 2 stored
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Pending reports and their angle inputs: what the end of leg 2 stored
 
 CREATE TABLE pending_reports (
+    -- What the end of leg 2 stored: a report that waits for the host's angles. One at most is current.
     pending_number INTEGER PRIMARY KEY,
     bundle_id      TEXT NOT NULL REFERENCES rounds (bundle_id),
     generated_at   TEXT NOT NULL,              -- the stamp from which its own age counts
@@ -219,6 +215,7 @@ CREATE TRIGGER judgments_inserted AFTER INSERT ON judgments BEGIN
 END;
 
 CREATE TABLE angle_inputs (
+    -- What the host is asked for each topic of a pending report.
     pending_number INTEGER NOT NULL REFERENCES pending_reports (pending_number),
     position       INTEGER NOT NULL,           -- 1, 2, … as the engine gave them
     nomination_id  TEXT NOT NULL,
@@ -251,12 +248,10 @@ CREATE TRIGGER angle_inputs_delete BEFORE DELETE ON angle_inputs BEGIN
     SELECT RAISE(ABORT, 'angle_inputs: an angle input is history and never deleted');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Angles: what the host proposed for a pending report
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Angles: what the host proposed for a pending report
 
--- A host may correct its angles; each finalize with angles is an attempt of its own.
 CREATE TABLE angles (
+    -- What the host proposed for each topic of a pending report. Each finalize with angles is one attempt.
     pending_number INTEGER NOT NULL REFERENCES pending_reports (pending_number),
     attempt        INTEGER NOT NULL,           -- 1, 2, …
     nomination_id  TEXT NOT NULL,
@@ -290,11 +285,10 @@ CREATE TRIGGER angles_delete BEFORE DELETE ON angles BEGIN
     SELECT RAISE(ABORT, 'angles: an angle is history and never deleted');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- The queue of topics
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- The queue of topics
 
 CREATE TABLE queue (
+    -- The queue of topics: each topic that a report surfaced, once.
     normalized_name TEXT PRIMARY KEY,          -- lower case, punctuation as spaces, collapsed
     name            TEXT NOT NULL,             -- as first surfaced
     domain          TEXT NOT NULL,             -- as first surfaced; empty: a sweep of everything
@@ -316,8 +310,8 @@ CREATE TRIGGER queue_delete BEFORE DELETE ON queue BEGIN
     SELECT RAISE(ABORT, 'queue: a topic is never deleted');
 END;
 
--- Each (name, run_ref) counts once, whatever the order of retries.
 CREATE TABLE queue_counts (
+    -- Which runs surfaced each topic. A (name, run_ref) counts once, however often it is retried.
     normalized_name TEXT NOT NULL REFERENCES queue (normalized_name),
     run_ref         TEXT NOT NULL,
     surfaced_at     TEXT NOT NULL,
@@ -338,12 +332,10 @@ CREATE TRIGGER queue_counts_delete BEFORE DELETE ON queue_counts BEGIN
     SELECT RAISE(ABORT, 'queue_counts: a count is never deleted');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Views, for people
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Views, for people
 
--- The rounds, the latest first, each with the state that its rows give it. Age is a matter of the moment and not here.
 CREATE VIEW handoff_rounds AS
+-- The rounds, the latest first, each with the state that its rows give it. Age is a matter of the moment and not here.
 SELECT
     rounds.bundle_id,
     CASE
@@ -373,8 +365,8 @@ LEFT JOIN pending_reports AS pending
                                    AND (pending_reports.superseded_at IS NULL OR rounds.superseded_at IS NOT NULL))
 ORDER BY rounds.round_number DESC;
 
--- The topics with what the counts say of them.
 CREATE VIEW handoff_queue AS
+-- The topics with what the counts say of them.
 SELECT
     queue.name,
     queue.normalized_name,

@@ -5,11 +5,9 @@
 -- Times are UTC, as `YYYY-MM-DD HH:MM:SS`, with `.SSS` behind where the order within a second matters; spans are `h:mm:ss`.
 -- A view answers also where a line or body is spoiled: nothing is read of either without json_valid.
 
--- ---------------------------------------------------------------------------------------------------------------------
+CREATE VIEW lock_owners AS
 -- Who holds which workspace, since when, and when was it last heard of?
 -- Whether the owner still lives SQL cannot know: the command in `judge` does.
--- ---------------------------------------------------------------------------------------------------------------------
-CREATE VIEW lock_owners AS
 SELECT run_id, workspace, pid, host_name AS host,
        datetime(acquired_at) AS held_since,
        datetime(last_write_at) AS last_write,
@@ -25,19 +23,17 @@ FROM (SELECT *, max(0, strftime('%s', 'now') - strftime('%s', last_write_at)) AS
              datetime(last_write_at, lease_seconds || ' seconds') AS lease_end FROM locks)
 ORDER BY last_write_at;
 
+CREATE VIEW stale_locks AS
 -- Which locks may be stale: those that no running lease keeps live, the longest silent first? One is stale where `judge`
 -- says so; `recover` then ends its run.
-CREATE VIEW stale_locks AS
 SELECT run_id, workspace, pid, host, held_since, last_write, silent_for, lease, recovery, judge,
        'legbook runs recover ' || run_id AS recover
 FROM lock_owners
 WHERE lease NOT LIKE 'until %'
 ORDER BY last_write;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- What runs are there, how far is each, and who holds it? The newest first.
--- ---------------------------------------------------------------------------------------------------------------------
 CREATE VIEW run_overview AS
+-- What runs are there, how far is each, and who holds it? The newest first.
 SELECT run_id, status,
        CASE WHEN finished_at IS NOT NULL
               OR status NOT IN ('started', 'planning', 'dispatching', 'result-processing', 'synthesizing', 'handoff',
@@ -60,10 +56,8 @@ FROM runs
 LEFT JOIN (SELECT run_id, pid, host, held_since, silent_for, recovery FROM lock_owners) USING (run_id)
 ORDER BY run_number DESC;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- What happened to a run, in order?
--- ---------------------------------------------------------------------------------------------------------------------
 CREATE VIEW run_timeline AS
+-- What happened to a run, in order?
 SELECT run_id, sequence, at, what, detail
 FROM (
     SELECT run_id, 0 AS sequence, 0 AS place, strftime('%Y-%m-%d %H:%M:%f', created_at) AS at,
@@ -110,12 +104,10 @@ FROM (
     FROM recoveries)
 ORDER BY run_id, sequence, place;
 
--- ---------------------------------------------------------------------------------------------------------------------
+CREATE VIEW run_snapshots AS
 -- Which snapshot of a run was the store's last at a given time, and for how long?
 -- One event's checkpoint a row, or a receipt; current_until is null for the one that still is. The bytes:
 -- `legbook runs at RUN SEQUENCE`, or checkpoints.body and recoveries.receipt by sha256.
--- ---------------------------------------------------------------------------------------------------------------------
-CREATE VIEW run_snapshots AS
 SELECT run_id, sequence, kind, sha256, byte_size, current_from,
        lead(current_from) OVER (PARTITION BY run_id ORDER BY sequence, place) AS current_until
 FROM (
@@ -130,21 +122,17 @@ FROM (
     FROM recoveries)
 ORDER BY run_id, sequence, place;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- What was recovered, when, and from which state?
--- ---------------------------------------------------------------------------------------------------------------------
 CREATE VIEW run_recoveries AS
+-- What was recovered, when, and from which state?
 SELECT recoveries.run_id, datetime(recovered_at) AS recovered, prior_status AS was, owner_pid, after_sequence,
        sha256, byte_size, runs.status AS status_now
 FROM recoveries LEFT JOIN runs USING (run_id)
 ORDER BY recovery_number;
 
--- ---------------------------------------------------------------------------------------------------------------------
+CREATE VIEW run_failures AS
 -- Which runs ended otherwise than well, and what does their last snapshot say of it?
 -- The reasons are read out of the snapshot for reading only: a text is cut at U+0000, and a snapshot that holds NaN or
 -- Infinity shows none. Without a journal the store holds no snapshot; then run.json knows.
--- ---------------------------------------------------------------------------------------------------------------------
-CREATE VIEW run_failures AS
 SELECT run_id, status, datetime(finished_at) AS finished,
        json_extract(snapshot, '$.failure_phase') AS phase,
        coalesce(json_extract(snapshot, '$.failure_kind'), json_extract(snapshot, '$.failure.kind')) AS kind,
@@ -161,11 +149,9 @@ FROM (
                               'handoff', 'artifact-collection', 'running'))
 ORDER BY run_number DESC;
 
--- ---------------------------------------------------------------------------------------------------------------------
+CREATE VIEW journal_growth AS
 -- What grows, and how near is each journal to its bounds? The nearest first.
 -- snapshot_bytes: the stored snapshots that this run's events name, each once; other runs may share them.
--- ---------------------------------------------------------------------------------------------------------------------
-CREATE VIEW journal_growth AS
 SELECT run_id, events, printf('%.1f %%', 100.0 * events / max_events) AS of_max_events,
        bytes, printf('%.1f %%', 100.0 * bytes / max_bytes) AS of_max_bytes,
        snapshots, snapshot_bytes, receipt_bytes,
@@ -183,19 +169,15 @@ FROM (
     FROM events GROUP BY run_id)
 ORDER BY max(1.0 * events / max_events, 1.0 * bytes / max_bytes) DESC, run_id;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Which stored snapshots does no event name?
--- ---------------------------------------------------------------------------------------------------------------------
 CREATE VIEW orphan_checkpoints AS
+-- Which stored snapshots does no event name?
 SELECT sha256, byte_size FROM checkpoints
 WHERE NOT EXISTS (SELECT 1 FROM events WHERE checkpoint_sha256 = sha256)
 ORDER BY byte_size DESC, sha256;
 
--- ---------------------------------------------------------------------------------------------------------------------
+CREATE VIEW event_chain_faults AS
 -- Are the chains whole, as far as SQL can see? No row: yes.
 -- What it cannot see is a digest that is not the SHA-256 of its bytes: `legbook doctor --full` computes each.
--- ---------------------------------------------------------------------------------------------------------------------
-CREATE VIEW event_chain_faults AS
 WITH chain AS (
     SELECT events.*,
            lag(sequence, 1, 0) OVER journal AS sequence_before,

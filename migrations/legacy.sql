@@ -7,8 +7,8 @@
 -- an export writes nowhere but into its own directory whatever somebody put here.
 -- Runs on SQLite 3.40 with no function of legbook's own.
 
--- Runs that came from a legacy directory.
 CREATE TABLE imports (
+    -- Runs that were imported from a legacy directory.
     run_id      TEXT PRIMARY KEY,
     imported_at TEXT NOT NULL                  -- when the directory was last taken in and something of it was new
 ) STRICT, WITHOUT ROWID;
@@ -31,9 +31,9 @@ CREATE TRIGGER imports_delete BEFORE DELETE ON imports BEGIN
            OR EXISTS (SELECT 1 FROM quarantine WHERE run_id = OLD.run_id);
 END;
 
--- The directories and files of an imported tree. Not listed: a checkpoint that an event names, and the journal, where their
--- mode is 0600.
 CREATE TABLE imported_files (
+    -- The files and directories of an imported tree. A journal, or a checkpoint that an event names, is only listed if its
+    -- mode is not 0600.
     run_id TEXT NOT NULL,
     path   TEXT NOT NULL,                      -- relative to the run directory; '.' is that itself
     mode   INTEGER NOT NULL,                   -- permission bits
@@ -75,8 +75,8 @@ CREATE TRIGGER imported_files_update BEFORE UPDATE ON imported_files BEGIN
     SELECT RAISE(ABORT, 'imported_files: a row is replaced, never changed');
 END;
 
--- Partial lines: bytes without a newline behind the last whole line of a journal, cut off there by a crash.
 CREATE TABLE quarantine (
+    -- Partial lines: bytes without a newline at the end of an imported journal, cut off there by a crash.
     run_id      TEXT NOT NULL,
     name        TEXT NOT NULL,                 -- lifecycle-partial-<whole lines>-<sha256>.bin, maybe -1, -2, … before .bin
     whole_lines INTEGER NOT NULL,              -- how many whole lines stood before it

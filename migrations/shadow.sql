@@ -6,8 +6,8 @@
 -- Not held here, because SQL cannot: that a digest is that of the snapshot which was compared.
 -- Runs on SQLite 3.40 with no function of legbook's own.
 
--- One row a run. The last comparison is the record whose number is `comparisons`.
 CREATE TABLE shadow_evidence (
+    -- How often the journal of each run reproduced a write. The last comparison is the record with number `comparisons`.
     run_id            TEXT PRIMARY KEY,
     projector_version INTEGER NOT NULL,
     comparisons       INTEGER NOT NULL,        -- the sum of the four
@@ -21,8 +21,8 @@ CREATE TABLE shadow_evidence (
     journal_fault     TEXT                     -- the category of a journal that could not be read; null: it could
 ) STRICT, WITHOUT ROWID;
 
--- The last 16 comparisons of a run.
 CREATE TABLE shadow_records (
+    -- The last 16 comparisons of each run.
     run_id           TEXT NOT NULL,
     record_number    INTEGER NOT NULL,         -- which comparison of the run it was, from 1
     outcome          TEXT NOT NULL,            -- match, lag, mismatch, error
@@ -76,11 +76,9 @@ CREATE TRIGGER shadow_records_update BEFORE UPDATE ON shadow_records BEGIN
     SELECT RAISE(ABORT, 'shadow_records: a record never changes');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
+CREATE VIEW shadow_overview AS
 -- What has shadow comparison found, and is it up to date? Those to look at come first.
 -- For people: the gate itself is `legbook runs readiness RUN`.
--- ---------------------------------------------------------------------------------------------------------------------
-CREATE VIEW shadow_overview AS
 SELECT run_id, comparisons, matches, lags, mismatches, errors, outcome AS last_outcome, category AS last_category,
        sequence AS compared_to, last_sequence - coalesce(sequence, 0) AS events_since
 FROM (SELECT shadow_evidence.*, outcome, category, sequence,

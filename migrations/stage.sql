@@ -7,16 +7,16 @@
 -- form. Saving sees to it, loading checks the digest.
 -- Runs on SQLite 3.40 with no function of legbook's own.
 
--- One row: the run that the pipeline is in. Deleting it removes all of the run.
 CREATE TABLE pipelines (
+    -- The current run of each pipeline. Deleting a row deletes its stages and markers.
     name           TEXT PRIMARY KEY,
     run_date       TEXT NOT NULL,              -- the UTC day on which the run began
     schema_version INTEGER NOT NULL,           -- of the artifacts' shape; begin migrates
     begun_at       TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Completed stages. The artifact is the last column, so that the others are read without it.
 CREATE TABLE stages (
+    -- Completed stages with their artifacts. The artifact is the last column, so that the others are read without it.
     pipeline  TEXT NOT NULL,
     position  INTEGER NOT NULL,                -- in the order of completion, from 1
     name      TEXT NOT NULL,
@@ -28,8 +28,8 @@ CREATE TABLE stages (
     UNIQUE (pipeline, name)
 ) STRICT;
 
--- Artifacts that are saved beside the stages and complete nothing.
 CREATE TABLE markers (
+    -- Artifacts that are saved beside the stages and complete no stage.
     pipeline  TEXT NOT NULL,
     name      TEXT NOT NULL,
     saved_at  TEXT NOT NULL,
@@ -39,9 +39,7 @@ CREATE TABLE markers (
     UNIQUE (pipeline, name)
 ) STRICT;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Pipelines
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Pipelines
 
 CREATE TRIGGER pipelines_insert BEFORE INSERT ON pipelines BEGIN
     SELECT RAISE(ABORT, 'pipelines: this pipeline is in a run')
@@ -64,9 +62,7 @@ CREATE TRIGGER pipelines_delete AFTER DELETE ON pipelines BEGIN
     DELETE FROM markers WHERE pipeline = OLD.name;
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Stages
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Stages
 
 CREATE TRIGGER stages_insert BEFORE INSERT ON stages BEGIN
     SELECT RAISE(ABORT, 'stages: the pipeline is in no run')
@@ -111,9 +107,7 @@ CREATE TRIGGER stages_delete BEFORE DELETE ON stages BEGIN
           AND EXISTS (SELECT 1 FROM pipelines WHERE name = OLD.pipeline);
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Markers
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Markers
 
 CREATE TRIGGER markers_insert BEFORE INSERT ON markers BEGIN
     SELECT RAISE(ABORT, 'markers: the pipeline is in no run')
@@ -149,12 +143,10 @@ CREATE TRIGGER markers_update BEFORE UPDATE ON markers BEGIN
         WHERE NEW.byte_size > (SELECT value FROM settings WHERE key = 'max-artifact-bytes');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- For people
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- For people
 
--- Each pipeline's run: its stages in order, then its markers; one row that says so where nothing is saved yet.
 CREATE VIEW stage_progress AS
+-- Each pipeline's run: its stages in order, then its markers; one row that says so where nothing is saved yet.
 SELECT pipelines.name AS pipeline,
        pipelines.run_date,
        coalesce(saved.position || '. ', '') || coalesce(saved.name, '') AS stage,

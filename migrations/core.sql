@@ -12,12 +12,10 @@
 -- file past SQLite's tables.
 -- Runs on SQLite 3.40 with no function of legbook's own.
 
--- ---------------------------------------------------------------------------------------------------------------------
--- The store itself
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- The store itself
 
--- One row: the id tells this store from every other, so that heads kept outside can be matched to it.
 CREATE TABLE store (
+    -- The identity of this store, one row; heads that are kept outside are matched to it by store_id.
     id         INTEGER PRIMARY KEY,
     store_id   TEXT NOT NULL,
     created_at TEXT NOT NULL
@@ -33,8 +31,8 @@ CREATE TRIGGER store_delete BEFORE DELETE ON store BEGIN
     SELECT RAISE(ABORT, 'store: the identity is never removed');
 END;
 
--- The bounds. lowest and highest are what a change of the value may not leave.
 CREATE TABLE settings (
+    -- The bounds. A value may not leave the range from lowest to highest.
     key     TEXT PRIMARY KEY,
     value   INTEGER NOT NULL,
     lowest  INTEGER NOT NULL,
@@ -55,29 +53,30 @@ CREATE TRIGGER settings_delete BEFORE DELETE ON settings BEGIN
     SELECT RAISE(ABORT, 'settings: a bound is never removed');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Reference tables: the closed registry of events
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Reference tables: the closed registry of events
 
-CREATE TABLE event_types (event_type TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE event_types (
+    -- The event types that a journal may hold: a closed registry.
+    event_type TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 
--- The payload keys that an event type allows.
 CREATE TABLE event_payload_keys (
+    -- The payload keys that each event type allows.
     event_type TEXT NOT NULL REFERENCES event_types,
     key        TEXT NOT NULL,
     PRIMARY KEY (event_type, key)
 ) STRICT, WITHOUT ROWID;
 
--- Event -> status. payload_status null: the type alone decides; else the payload's status must be that word.
 CREATE TABLE event_statuses (
+    -- The run status that each event type tells. payload_status null: the type alone decides.
     event_type     TEXT NOT NULL REFERENCES event_types,
     payload_status TEXT,
     status         TEXT NOT NULL,
     UNIQUE (event_type, payload_status)
 ) STRICT;
 
--- Status -> event: what a real transition to that status writes.
 CREATE TABLE status_events (
+    -- The event type that a change to each status writes.
     status     TEXT PRIMARY KEY,
     event_type TEXT NOT NULL REFERENCES event_types
 ) STRICT, WITHOUT ROWID;
@@ -178,11 +177,10 @@ CREATE TRIGGER status_events_delete BEFORE DELETE ON status_events BEGIN
     SELECT RAISE(ABORT, 'status_events: the registry is closed');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Runs
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Runs
 
 CREATE TABLE runs (
+    -- The runs of this store, one row each, in the order in which they were made.
     run_number        INTEGER PRIMARY KEY,     -- the order in which runs were made; the highest is `latest`
     run_id            TEXT NOT NULL UNIQUE,
     created_at        TEXT NOT NULL,
@@ -197,9 +195,9 @@ CREATE TABLE runs (
     finished_at       TEXT
 ) STRICT;
 
--- Runs that retention removes or has removed: the head that the journal had. Inserting a row here is what permits the
--- deletion of that run's rows; the row stays, so that a kept head is known to be gone on purpose.
 CREATE TABLE removals (
+    -- Runs that retention removes or has removed, with the head of their journal. A row here permits the deletion of the
+    -- run's other rows. It stays, so that a missing run is known to be removed on purpose.
     run_id        TEXT PRIMARY KEY,
     removed_at    TEXT NOT NULL,
     last_sequence INTEGER NOT NULL,            -- 0: there was no event
@@ -255,11 +253,10 @@ CREATE TRIGGER removals_delete BEFORE DELETE ON removals BEGIN
     SELECT RAISE(ABORT, 'removals: a removal is never forgotten');
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Checkpoints: snapshots by their SHA-256, shared by runs
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Checkpoints: snapshots by their SHA-256, shared by runs
 
 CREATE TABLE checkpoints (
+    -- Snapshots of runs, keyed by their SHA-256 and shared by all runs. A snapshot never changes.
     sha256    TEXT PRIMARY KEY,
     byte_size INTEGER NOT NULL,
     body      BLOB NOT NULL                    -- the bytes of run.json as they are
@@ -290,45 +287,44 @@ CREATE TRIGGER checkpoints_delete BEFORE DELETE ON checkpoints BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM removals JOIN runs USING (run_id));
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Events: the hash chain
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Events: the hash chain
 
--- The canonical line is what is stored; every other envelope key is derived from it, so that they cannot disagree.
--- json_extract cuts a string at U+0000; only idempotency_key may hold one, and then shows its JSON spelling instead.
--- run_id and sequence are kept (STORED), so that a spoiled line can still be told whose it was.
 CREATE TABLE events (
+    -- The journal: each event of each run, a hash chain that is only appended to.
+    -- The canonical line is stored. Every other envelope key is derived from it, so that the two cannot disagree.
+    -- json_extract cuts a string at U+0000. Only idempotency_key may hold one; it then shows its JSON spelling.
+    -- run_id and sequence are STORED, so that the run of a damaged line is still known.
     event_number      INTEGER PRIMARY KEY,
     line              TEXT NOT NULL,           -- canonical JSON, without its newline
     journal_bytes     INTEGER NOT NULL,        -- bytes of this run's journal up to and with this line, newlines counted
-    run_id            TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.run_id') END) STORED,
-    sequence          INTEGER GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.sequence') END) STORED,
-    schema            TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.schema') END) VIRTUAL,
-    schema_version    INTEGER GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.schema_version') END) VIRTUAL,
-    event_id          TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.event_id') END) VIRTUAL,
-    event_type        TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.event_type') END) VIRTUAL,
-    recorded_at       TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.recorded_at') END) VIRTUAL,
-    idempotency_key   TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN
-        CASE WHEN instr(line -> '$.idempotency_key', '\u0000') THEN line -> '$.idempotency_key'
+    is_json           INTEGER GENERATED ALWAYS AS (json_valid(line)) VIRTUAL,
+    run_id            TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.run_id') END) STORED,
+    sequence          INTEGER GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.sequence') END) STORED,
+    schema            TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.schema') END) VIRTUAL,
+    schema_version    INTEGER GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.schema_version') END) VIRTUAL,
+    event_id          TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.event_id') END) VIRTUAL,
+    event_type        TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.event_type') END) VIRTUAL,
+    recorded_at       TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.recorded_at') END) VIRTUAL,
+    idempotency_key   TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN
+        CASE WHEN line GLOB '*\u0000*' AND instr(line -> '$.idempotency_key', '\u0000') THEN line -> '$.idempotency_key'
              ELSE json_extract(line, '$.idempotency_key') END END) VIRTUAL,
-    request_digest    TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.request_digest') END) VIRTUAL,
-    previous_digest   TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.previous_digest') END) VIRTUAL,
-    event_digest      TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.event_digest') END) VIRTUAL,
-    payload           TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN line -> '$.payload' END) VIRTUAL,
+    request_digest    TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.request_digest') END) VIRTUAL,
+    previous_digest   TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.previous_digest') END) VIRTUAL,
+    event_digest      TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN json_extract(line, '$.event_digest') END) VIRTUAL,
+    payload           TEXT GENERATED ALWAYS AS (CASE WHEN is_json THEN line -> '$.payload' END) VIRTUAL,
     -- Only a checkpoint event has these two.
-    checkpoint_sha256 TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN
-        CASE json_extract(line, '$.event_type') WHEN 'run.snapshot.checkpointed'
-             THEN json_extract(line, '$.payload.sha256') END END) VIRTUAL,
-    paired_event_type TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN
-        CASE json_extract(line, '$.event_type') WHEN 'run.snapshot.checkpointed'
-             THEN json_extract(line, '$.payload.paired_event_type') END END) VIRTUAL
+    checkpoint_sha256 TEXT GENERATED ALWAYS AS (CASE event_type WHEN 'run.snapshot.checkpointed'
+        THEN json_extract(line, '$.payload.sha256') END) VIRTUAL,
+    paired_event_type TEXT GENERATED ALWAYS AS (CASE event_type WHEN 'run.snapshot.checkpointed'
+        THEN json_extract(line, '$.payload.paired_event_type') END) VIRTUAL
 ) STRICT;
 
 CREATE UNIQUE INDEX events_by_sequence ON events (run_id, sequence);
 CREATE UNIQUE INDEX events_by_key ON events (run_id, idempotency_key);
 -- For the latest checkpoint of a run, and for whether it has an event that is none.
 CREATE INDEX events_by_kind ON events (run_id, event_type = 'run.snapshot.checkpointed', sequence);
-CREATE INDEX events_by_checkpoint ON events (checkpoint_sha256, run_id) WHERE checkpoint_sha256 IS NOT NULL;
+-- For who names a checkpoint.
+CREATE INDEX events_of_checkpoint ON events (checkpoint_sha256, run_id) WHERE checkpoint_sha256 IS NOT NULL;
 
 -- What legbook's own write path appends is known whole without walking its JSON: a checkpoint event is spelled anew by
 -- its own trigger, and a status event's payload is its status word. Every other payload is walked here.
@@ -336,8 +332,8 @@ CREATE TRIGGER events_insert_payload BEFORE INSERT ON events
 WHEN NEW.event_type <> 'run.snapshot.checkpointed'
     AND NOT EXISTS (SELECT 1 FROM event_statuses
                     WHERE event_type = NEW.event_type
-                      AND NEW.payload IN ('{"detail":"' || status || '"}',
-                                          '{"detail":"' || status || '","status":"' || status || '"}')) BEGIN
+                      AND (NEW.payload = '{"detail":"' || status || '"}'
+                           OR NEW.payload = '{"detail":"' || status || '","status":"' || status || '"}')) BEGIN
     SELECT RAISE(ABORT, 'events: the payload is not an object with keys of its type only')
         WHERE (json_type(NEW.line, '$.payload') <> 'object'
                OR EXISTS (SELECT 1 FROM json_each(NEW.payload) AS entry
@@ -362,39 +358,46 @@ END;
 CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
     SELECT RAISE(ABORT, 'events: a line with its newline is at most 16384 bytes')
         WHERE length(CAST(NEW.line AS BLOB)) > 16383;
-    SELECT RAISE(ABORT, 'events: the line is not JSON') WHERE NOT json_valid(NEW.line);
+    SELECT RAISE(ABORT, 'events: the line is not JSON') WHERE NOT NEW.is_json;
+    -- Where no number is given it is -1 here, and no row has that.
     SELECT RAISE(ABORT, 'events: this row exists')
-        WHERE EXISTS (SELECT 1 FROM events WHERE event_number = NEW.event_number);
+        WHERE NEW.event_number <> -1 AND EXISTS (SELECT 1 FROM events WHERE event_number = NEW.event_number);
     -- The whole envelope spelled anew: twelve keys, each once, in order, no white space, nothing before or behind. A value
     -- that json_extract changes (an escape, a real, a text cut at U+0000) or that is missing comes out different.
     SELECT RAISE(ABORT, 'events: the line is not the canonical envelope brigade.run_event.v1')
         WHERE NEW.line IS NOT
             '{"event_digest":"' || NEW.event_digest || '","event_id":"' || NEW.event_id
-            || '","event_type":"' || NEW.event_type
-            || '","idempotency_key":' || (NEW.line -> '$.idempotency_key')
+            || '","event_type":"' || NEW.event_type || '","idempotency_key":'
+            || CASE WHEN NEW.line GLOB '*\*' THEN NEW.line -> '$.idempotency_key' ELSE '"' || NEW.idempotency_key || '"' END
             || ',"payload":' || NEW.payload
             || ',"previous_digest":' || coalesce('"' || NEW.previous_digest || '"', 'null')
             || ',"recorded_at":"' || NEW.recorded_at || '","request_digest":"' || NEW.request_digest
             || '","run_id":"' || NEW.run_id
             || '","schema":"brigade.run_event.v1","schema_version":1,"sequence":' || NEW.sequence || '}';
     -- Key and payload keep their spelling above, so their escapes are looked at here: \\ \" \b \f \n \r \t are taken out,
-    -- and what is left may only be a control character without a short form.
+    -- and what is left may only be a control character without a short form. LIMIT: so that they are taken out once.
     SELECT RAISE(ABORT, 'events: an escape that canonical JSON does not use')
-        WHERE instr(NEW.line, '\') AND EXISTS (
+        WHERE CASE WHEN NEW.line GLOB '*\*' THEN EXISTS (
             SELECT 1 FROM (SELECT replace(replace(replace(replace(replace(replace(replace(NEW.line,
-                '\\', '.'), '\"', '.'), '\b', '.'), '\f', '.'), '\n', '.'), '\r', '.'), '\t', '.') AS rest)
+                '\\', '.'), '\"', '.'), '\b', '.'), '\f', '.'), '\n', '.'), '\r', '.'), '\t', '.') AS rest LIMIT 1)
             WHERE rest GLOB '*\[^u]*' OR rest GLOB '*\u[^0]*' OR rest GLOB '*\u0[^0]*' OR rest GLOB '*\u00[^01]*'
-               OR rest GLOB '*\u00?[^0-9a-f]*' OR rest GLOB '*\u000[89acd]*');
+               OR rest GLOB '*\u00?[^0-9a-f]*' OR rest GLOB '*\u000[89acd]*') END;
     SELECT RAISE(ABORT, 'events: there is no such run')
         WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id);
     SELECT RAISE(ABORT, 'events: this run is being removed')
         WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id);
-    SELECT RAISE(ABORT, 'events: sequence must be exactly one more than the run''s last')
-        WHERE NEW.sequence <> 1 + coalesce((SELECT max(sequence) FROM events WHERE run_id = NEW.run_id), 0);
-    SELECT RAISE(ABORT, 'events: previous_digest must be the last event_digest, null at sequence 1')
-        WHERE NEW.previous_digest IS NOT (SELECT event_digest FROM events
-                                          WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1)
-           OR (NEW.previous_digest IS NULL) <> (NEW.sequence = 1);
+    -- The last event is looked up once; a canonical line begins with its digest.
+    SELECT CASE
+        WHEN NEW.sequence <> 1 + coalesce(last.sequence, 0)
+            THEN RAISE(ABORT, 'events: sequence must be exactly one more than the run''s last')
+        WHEN NEW.previous_digest IS NOT substr(last.line, 18, 64) OR (NEW.previous_digest IS NULL) <> (NEW.sequence = 1)
+            THEN RAISE(ABORT, 'events: previous_digest must be the last event_digest, null at sequence 1')
+        WHEN NEW.journal_bytes IS NOT length(CAST(NEW.line AS BLOB)) + 1 + coalesce(last.journal_bytes, 0)
+            THEN RAISE(ABORT, 'events: journal_bytes must be the bytes of the journal with this line and its newline')
+        END
+        FROM runs LEFT JOIN events AS last
+            ON last.run_id = NEW.run_id AND last.sequence = (SELECT max(sequence) FROM events WHERE run_id = NEW.run_id)
+        WHERE runs.run_id = NEW.run_id;
     SELECT RAISE(ABORT, 'events: a digest is 64 lower-case hex characters')
         WHERE length(NEW.event_digest) <> 64 OR NEW.event_digest GLOB '*[^0-9a-f]*'
            OR length(NEW.request_digest) <> 64 OR NEW.request_digest GLOB '*[^0-9a-f]*';
@@ -404,38 +407,41 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
     SELECT RAISE(ABORT, 'events: recorded_at is YYYY-MM-DDTHH:MM:SS.ffffffZ')
         WHERE NEW.recorded_at NOT GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9][0-9][0-9][0-9]Z'
            OR datetime(substr(NEW.recorded_at, 1, 19), '+0 days') IS NOT replace(substr(NEW.recorded_at, 1, 19), 'T', ' ');
-    -- Characters are counted with \\ and U+0000 as one plain character each, because length stops at U+0000.
+    -- Characters are counted with \\ and U+0000 as one plain character each, because length stops at U+0000. Without an
+    -- escape the envelope above has shown a text.
     SELECT RAISE(ABORT, 'events: an idempotency key is a text of 1 to 128 characters')
-        WHERE json_type(NEW.line, '$.idempotency_key') <> 'text'
-           OR length(replace(replace(NEW.line -> '$.idempotency_key', '\\', '.'), '\u0000', '.') ->> '$')
-              NOT BETWEEN 1 AND 128;
+        WHERE CASE
+                  WHEN NEW.line NOT GLOB '*\*' THEN length(NEW.idempotency_key) NOT BETWEEN 1 AND 128
+                  ELSE json_type(NEW.line, '$.idempotency_key') <> 'text'
+                       OR length(replace(replace(NEW.line -> '$.idempotency_key', '\\', '.'), '\u0000', '.') ->> '$')
+                          NOT BETWEEN 1 AND 128
+              END;
     SELECT RAISE(ABORT, 'events: the run has an event with this idempotency key')
         WHERE EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND idempotency_key = NEW.idempotency_key);
     SELECT RAISE(ABORT, 'events: the event type is not registered')
         WHERE NOT EXISTS (SELECT 1 FROM event_types WHERE event_type = NEW.event_type);
-    SELECT RAISE(ABORT, 'events: journal_bytes must be the bytes of the journal with this line and its newline')
-        WHERE NEW.journal_bytes IS NOT length(CAST(NEW.line AS BLOB)) + 1 +
-            coalesce((SELECT journal_bytes FROM events WHERE run_id = NEW.run_id AND sequence = NEW.sequence - 1), 0);
     SELECT RAISE(ABORT, 'events: the journal would cross max-journal-events')
         WHERE NEW.sequence > (SELECT value FROM settings WHERE key = 'max-journal-events');
     SELECT RAISE(ABORT, 'events: the journal would cross max-journal-bytes')
         WHERE NEW.journal_bytes > (SELECT value FROM settings WHERE key = 'max-journal-bytes');
 END;
+-- The payload begins with byte_size; CAST reads a number as far as it goes.
 CREATE TRIGGER events_insert_checkpoint BEFORE INSERT ON events
 WHEN NEW.event_type = 'run.snapshot.checkpointed' BEGIN
     SELECT RAISE(ABORT, 'events: a checkpoint event has exactly its six keys with their fixed values')
         WHERE NEW.payload IS NOT
-            '{"byte_size":' || json_extract(NEW.payload, '$.byte_size')
+            '{"byte_size":' || CAST(substr(NEW.payload, 14) AS INTEGER)
             || ',"media_type":"application/vnd.brigade.run+json","paired_event_type":'
             || coalesce('"' || NEW.paired_event_type || '"', 'null')
             || ',"path":"events/recovery-checkpoints/' || NEW.checkpoint_sha256
             || '.json","privacy_class":"private","sha256":"' || NEW.checkpoint_sha256 || '"}';
+    -- The event types of event_statuses, by its index, are those of status_events.
     SELECT RAISE(ABORT, 'events: paired_event_type is null or the event type of a status')
         WHERE NEW.paired_event_type IS NOT NULL
-          AND NOT EXISTS (SELECT 1 FROM status_events WHERE event_type = NEW.paired_event_type);
+          AND NOT EXISTS (SELECT 1 FROM event_statuses WHERE event_type = NEW.paired_event_type);
     SELECT RAISE(ABORT, 'events: the checkpoint is not stored with that size')
         WHERE NOT EXISTS (SELECT 1 FROM checkpoints WHERE sha256 = NEW.checkpoint_sha256
-                          AND byte_size = json_extract(NEW.payload, '$.byte_size'));
+                          AND byte_size = CAST(substr(NEW.payload, 14) AS INTEGER));
 END;
 CREATE TRIGGER events_insert_number AFTER INSERT ON events BEGIN
     SELECT RAISE(ABORT, 'events: event_number must be one more than the highest')
@@ -465,11 +471,10 @@ CREATE TRIGGER settings_update BEFORE UPDATE ON settings BEGIN
             ELSE 0 END;
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Recoveries: the receipts
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Recoveries: the receipts
 
 CREATE TABLE recoveries (
+    -- Receipts: the last snapshot of each run that recovery ended, with what was known of its dead owner.
     recovery_number INTEGER PRIMARY KEY,
     run_id          TEXT NOT NULL,
     after_sequence  INTEGER NOT NULL,          -- the journal's last sequence when it was made; 0: no journal
@@ -514,11 +519,10 @@ CREATE TRIGGER recoveries_delete BEFORE DELETE ON recoveries BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM removals WHERE run_id = OLD.run_id);
 END;
 
--- ---------------------------------------------------------------------------------------------------------------------
--- Locks: one a workspace
--- ---------------------------------------------------------------------------------------------------------------------
+-- -------- Locks: one a workspace
 
 CREATE TABLE locks (
+    -- Who holds which workspace: one row for each lock.
     workspace           TEXT PRIMARY KEY,      -- absolute, links resolved
     run_id              TEXT NOT NULL,
     run_dir             TEXT,
