@@ -14,7 +14,7 @@ use super::render::{self, Render};
 /// How this call was made.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// `--store`, or LEGBOOK_STORE: never empty.
+    /// `--store`, or LEGBOOK_STORE.
     named: Option<PathBuf>,
     cwd: PathBuf,
     program: String,
@@ -23,11 +23,10 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Takes `--store` as it was given; an empty one counts as none, so that `LEGBOOK_STORE= legbook …` unsets it.
+    /// Takes `--store` as it was given.
     pub(crate) fn new(store: Option<PathBuf>, render: Render, program: String) -> Result<Self, Failure> {
         let cwd = std::env::current_dir().map_err(Error::io("find the current directory", "."))?;
-        let named = store.filter(|path| !path.as_os_str().is_empty());
-        Ok(Self { named, cwd, program, render })
+        Ok(Self { named: store, cwd, program, render })
     }
 
     /// How another command for the same store begins: `legbook`, or `legbook --store FILE`.
@@ -76,11 +75,11 @@ impl Context {
         Ok(Store::open_existing(location.path, StoreOptions::default())?)
     }
 
-    /// Tells a writer whose store was found above its git root that what it writes goes there.
+    /// Tells a writer that its store was found above its git root, also with `--quiet`: what it writes goes there.
     fn note_outside(&self, location: &Location) {
         let outside = |root: &&Path| !location.path.starts_with(root);
         if let Some(root) = git_root(&self.cwd).filter(outside).filter(|_| self.named.is_none()) {
-            self.render.note(&format!(
+            self.render.say(&format!(
                 "note: the store is {}, outside the git repository {}; --store or LEGBOOK_STORE names another",
                 location.path.display(),
                 root.display()
@@ -107,7 +106,7 @@ impl Context {
 pub(crate) fn program(store: Option<&Path>) -> String {
     let environment = std::env::var_os("LEGBOOK_STORE");
     match store.and_then(Path::to_str) {
-        Some(path) if !path.is_empty() && environment.as_deref() != Some(path.as_ref()) => {
+        Some(path) if environment.as_deref() != Some(path.as_ref()) => {
             let quoted = shlex::try_quote(path).unwrap_or_else(|_| "FILE".into());
             format!("legbook --store {quoted}")
         }

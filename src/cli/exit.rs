@@ -76,9 +76,24 @@ pub(crate) enum Failure {
         /// The run.
         run_id: RunId,
     },
+    /// No run was named.
+    #[error("no RUN is given, and LEGBOOK_RUN is not set")]
+    NoRun,
+    /// A word of the command line that the command itself reads.
+    #[error("{0}")]
+    Usage(String),
     /// The standard input could not be read.
     #[error("cannot read the standard input: {0}")]
     Input(#[source] io::Error),
+    /// What was given to be saved is no artifact.
+    #[error("stage {stage:.100} is not saved: {source}")]
+    Artifact {
+        /// The stage or marker.
+        stage: StageName,
+        /// Why.
+        #[source]
+        source: Box<Error>,
+    },
     /// There is no artifact to load.
     #[error("nothing is saved under {stage:.100}")]
     NothingSaved {
@@ -108,6 +123,8 @@ pub(crate) enum Failure {
         source: Box<Error>,
         /// How long the workspace's lock was waited for.
         waited: Duration,
+        /// Whether the caller has the token, so that the same call again goes on.
+        token_known: bool,
         /// Whether it was to be the run of one command (`legbook run`).
         of_command: bool,
     },
@@ -201,11 +218,13 @@ impl Policy {
 fn is_own_failure(failure: &Failure) -> bool {
     match failure {
         Failure::Output(_) | Failure::TokenLost { .. } | Failure::Input(_) => true,
-        Failure::NothingSaved { .. } => false,
+        Failure::NothingSaved { .. } | Failure::NoRun | Failure::Usage(_) => false,
         Failure::Library(error) => is_the_machines(error),
         Failure::Unrecovered(error) => !matches!(error, Error::Io { .. }) && is_the_machines(error),
         Failure::Unexported { .. } => true,
-        Failure::Unrecorded { source, .. } | Failure::Unchecked { source, .. } => is_the_machines(source),
+        Failure::Artifact { source, .. }
+        | Failure::Unrecorded { source, .. }
+        | Failure::Unchecked { source, .. } => is_the_machines(source),
         Failure::Leg { source, .. } => is_the_machines(source),
         Failure::NotBegun { source, .. } => is_the_machines(source),
         Failure::Degraded { .. } => false,

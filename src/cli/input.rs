@@ -35,7 +35,7 @@ impl ValueParserFactory for Input {
     }
 }
 
-/// `-` is stdin. JSON itself is refused, and not printed: it may be long, or nobody's business.
+/// `-` is stdin. An empty path is refused: it is mostly a variable that is not set. JSON itself is refused, and not printed: it may be long, or nobody's business.
 impl TypedValueParser for InputParser {
     type Value = Input;
 
@@ -48,6 +48,10 @@ impl TypedValueParser for InputParser {
         let text = value.to_string_lossy();
         if text == "-" {
             return Ok(Input::Stdin);
+        }
+        if text.is_empty() {
+            let message = "the path of a file is empty; leave it out to read stdin, or set its variable\n";
+            return Err(clap::Error::raw(ErrorKind::InvalidValue, message).with_cmd(command));
         }
         if text.trim_start().starts_with(['{', '[']) {
             let message =

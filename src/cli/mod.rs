@@ -16,6 +16,7 @@ mod run;
 mod runs;
 mod stage;
 mod supervise;
+mod token;
 mod usage;
 mod values;
 
@@ -80,6 +81,8 @@ enum Command {
     /// Look at the store and move its bounds
     #[command(subcommand)]
     Db(db::Command),
+    /// Print a fresh token, to be given to `runs start` and to each later write
+    Token,
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -139,6 +142,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Doctor(arguments) => doctor::run(context, &arguments),
         Command::Demo(arguments) => demo::run(context, &arguments),
         Command::Db(command) => db::run(context, command),
+        Command::Token => token::print(context),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "legbook", &mut script);

@@ -79,9 +79,14 @@ impl Render {
     /// Tells people something beside the answer, on stderr; not with `--quiet`.
     pub(crate) fn note(self, text: &str) {
         if !self.quiet {
-            // Nobody is left to be told where stderr is gone.
-            let _ = writeln!(io::stderr(), "{}", printable(text));
+            self.say(text);
         }
+    }
+
+    /// Tells people something that `--quiet` must not hide, on stderr.
+    pub(crate) fn say(self, text: &str) {
+        // If stderr is closed, nobody is left to be told.
+        let _ = writeln!(io::stderr(), "{}", printable(text));
     }
 
     /// Warns people of what a command has done all the same, on stderr; not with `--quiet`.

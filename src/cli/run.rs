@@ -56,6 +56,9 @@ pub(crate) struct Arguments {
     /// The run directory itself [default: runs/ID beside the store]
     #[arg(long, value_name = "DIR", value_parser = path())]
     run_dir: Option<PathBuf>,
+    /// Lock the folder DIR inside the git root, not the whole git root
+    #[arg(long, value_name = "DIR", env = "LEGBOOK_WORKSPACE", hide_env_values = true, value_parser = path())]
+    workspace: Option<PathBuf>,
     /// Wait so long for the workspace's lock: 5, 90s, 30m
     #[arg(long, value_name = "SECONDS", default_value = "0", hide_default_value = true, value_parser = seconds)]
     wait: Duration,
@@ -86,6 +89,8 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
         run_dir: arguments.run_dir,
         owner_pid: std::process::id(),
         lease: None,
+        token: None,
+        workspace: arguments.workspace,
         journal: !arguments.no_journal,
         resume: false,
         wait: Duration::ZERO,
@@ -126,7 +131,12 @@ fn begin(
         };
         let may_become_free = matches!(&source, Error::Lock(error) if error.may_become_free());
         if !may_become_free || store.clock().now() >= deadline {
-            return Err(Failure::NotBegun { source: Box::new(source), waited: wait, of_command: true });
+            return Err(Failure::NotBegun {
+                source: Box::new(source),
+                waited: wait,
+                token_known: false,
+                of_command: true,
+            });
         }
         store.clock().sleep(POLL);
         if let Some(signal) = supervisor.told_to_end() {

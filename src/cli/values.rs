@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use clap::builder::{StringValueParser, TypedValueParser};
 
-/// A path. Paths are stored and printed as text, so only UTF-8 is taken.
+/// A path. Paths are stored and printed as text, so only UTF-8 is taken. An empty one is refused: it is mostly a variable
+/// that is not set, and as a folder it would mean the current one.
 pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
-    StringValueParser::new().map(PathBuf::from)
+    StringValueParser::new().try_map(|text| match text.is_empty() {
+        true => Err("the path is empty; leave the option out, or unset its variable"),
+        false => Ok(PathBuf::from(text)),
+    })
 }
 
 /// A time: seconds, with or without a fraction, or a duration with its units.
@@ -47,7 +51,7 @@ impl FromStr for Sequence {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "last" => Ok(Self::Last),
+            "last" | "latest" => Ok(Self::Last),
             number => number.parse().map(Self::Number).map_err(|_| "give a sequence, or `last`".to_owned()),
         }
     }

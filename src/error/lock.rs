@@ -93,6 +93,12 @@ pub enum LockError {
         /// The run.
         run_id: RunId,
     },
+    /// The caller brings a token that opens another run's lock.
+    #[error("the token already belongs to the lock of run {holder}")]
+    TokenInUse {
+        /// The run that has the token.
+        holder: RunId,
+    },
     /// A text that can be no token.
     #[error("the token is malformed: a token is 64 lower-case hex characters")]
     MalformedToken,
@@ -101,6 +107,14 @@ pub enum LockError {
     Lease {
         /// The rule that it breaks.
         rule: &'static str,
+    },
+    /// The folder that is named as a workspace is not a folder inside the workspace of the caller.
+    #[error("{}", bounded(format!("{} is not a folder inside the workspace {}", path.display(), around.display())))]
+    WorkspaceOutside {
+        /// The folder.
+        path: PathBuf,
+        /// The workspace of the caller: its git root, else its folder.
+        around: PathBuf,
     },
     /// The store keeps a workspace as text, and this one's path is none.
     #[error("{}", bounded(format!("the workspace's path is not UTF-8: {}", path.display())))]

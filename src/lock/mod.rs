@@ -6,7 +6,7 @@
 //! effect to undo.
 //!
 //! * [`OwnerToken`]: what the owner shows; the row keeps its SHA-256 alone.
-//! * `take`, `hold`, `rehome`, `release`: the owner's side (own.rs).
+//! * `take`, `hold`, `is_held_with`, `rehome`, `release`: the owner's side (own.rs).
 //! * `claim`, `claim_stands`, `unclaim`, `remove_claimed`, `clear_dead`: recovery's side (claim.rs).
 //! * [`state`]: what the lock of a run looks like from outside, in five words (state.rs).
 //!
@@ -30,5 +30,6 @@ pub use workspace::workspace_of;
 
 pub(crate) use claim::{Claim, claim, claim_stands, claimable, clear_dead, remove_claimed, unclaim};
 pub(crate) use judge::Judge;
-pub(crate) use own::{Held, Request, Taken, hold, rehome, release, take};
+pub(crate) use own::{Held, Request, Taken, hold, is_held_with, rehome, release, take};
 pub(crate) use state::state_in;
+pub(crate) use workspace::workspace_within;

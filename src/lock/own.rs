@@ -13,7 +13,7 @@ use super::workspace::stored_path;
 use crate::clock::{Clock, offset_time, store_time};
 use crate::db::one_row;
 use crate::digest::Digest;
-use crate::error::{LockError, Result};
+use crate::error::{Error, LockError, Result};
 use crate::id::RunId;
 use crate::process::Identity;
 
@@ -30,6 +30,8 @@ pub(crate) struct Request<'a> {
     pub(crate) owner: &'a Identity,
     /// For how long after each write the lock is to be live without any process; cut to whole seconds.
     pub(crate) lease: Option<Duration>,
+    /// The token that the caller brings; `None`: a new one is made.
+    pub(crate) token: Option<&'a OwnerToken>,
 }
 
 /// What came of taking a lock.
@@ -50,7 +52,7 @@ pub(crate) struct Held(pub(super) Lock);
 ///
 /// # Errors
 /// [`LockError`]: `Held`, `OwnerUnknown`, `Claimed`, `Unreadable` by who has it; `LockedElsewhere` where the run has
-/// the lock of another workspace; `OwnerNotRunning`, `Lease` by what is asked for.
+/// the lock of another workspace; `OwnerNotRunning`, `Lease`, `TokenInUse` by what is asked for.
 pub(crate) fn take(
     transaction: &Transaction<'_>,
     clock: &dyn Clock,
@@ -70,7 +72,10 @@ pub(crate) fn take(
         return Err(LockError::OwnerNotRunning { pid: request.owner.pid }.into());
     }
     let lease = request.lease.map(|lease| lease_seconds(judge, lease)).transpose()?;
-    let token = OwnerToken::mint(clock)?;
+    let token = match request.token {
+        Some(token) => unused(transaction, token)?,
+        None => OwnerToken::mint(clock)?,
+    };
     let owner = request.owner;
     one_row(transaction.prepare_cached(include_str!("sql/insert.sql"))?.execute(named_params! {
         ":workspace": stored_path(request.workspace)?,
@@ -88,6 +93,14 @@ pub(crate) fn take(
         ":last_write_at": store_time(judge.now),
     })?)?;
     Ok(Taken::Token(token))
+}
+
+/// A token that the caller brings: one token opens one lock.
+fn unused(transaction: &Transaction<'_>, token: &OwnerToken) -> Result<OwnerToken> {
+    match run_of_token(transaction, token.digest())? {
+        Some(holder) => Err(LockError::TokenInUse { holder }.into()),
+        None => Ok(token.clone()),
+    }
 }
 
 /// Refuses where the lock's owner, or the recovery that has claimed it, lives or may live.
@@ -153,6 +166,22 @@ pub(crate) fn hold(
         return Err(LockError::Claimed { claimer: lock.claimer_party(claimer) }.into());
     }
     Ok(Held(lock))
+}
+
+/// Whether the lock of `run_id` has this token.
+///
+/// # Errors
+/// [`LockError::Claimed`]: a recovery has claimed the lock, so that the token opens nothing at the moment.
+pub(crate) fn is_held_with(
+    transaction: &Transaction<'_>,
+    run_id: &RunId,
+    token: &OwnerToken,
+) -> Result<bool> {
+    match hold(transaction, run_id, Some(token)) {
+        Ok(_) => Ok(true),
+        Err(Error::Lock(error)) if !matches!(error, LockError::Claimed { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The run whose lock has the token of this digest.

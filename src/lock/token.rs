@@ -1,6 +1,6 @@
 //! The owner token: what whoever took a lock shows for each write.
 //!
-//! It is made here, handed out once, and never stored or printed: the row keeps its SHA-256, and a token that comes
+//! legbook makes it, or the caller brings its own. It is handed out once, and never stored: the row keeps its SHA-256, and a token that comes
 //! back is compared by that. So a copy of the store, a log or a dump of a structure lets nobody write.
 
 use std::fmt;
@@ -18,7 +18,10 @@ pub struct OwnerToken(String);
 
 impl OwnerToken {
     /// A new token that nobody can guess.
-    pub(super) fn mint(clock: &dyn Clock) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system gives no random bytes.
+    pub fn mint(clock: &dyn Clock) -> Result<Self> {
         clock::random_hex(clock, RANDOM_BYTES)
             .map(Self)
             .map_err(Error::io("get random bytes from", "the system"))

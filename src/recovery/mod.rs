@@ -5,7 +5,7 @@
 //! appended. Not here: what a run's verdict is (doctor), and putting run.json back beside a living store (`run::export`).
 //!
 //! * `scene`: how the run stands, and which course to take. * `validate`: the whole check of a journal.
-//! * `mend`: what is to be done, and doing it. * `outcome`: what is asked and answered, as data.
+//! * `go_on`: start a run, or recover and resume it. * `mend`: what is to be done, and doing it. * `outcome`: what is asked and answered, as data.
 //!
 //! Each step is a transaction or an atomic replace of its own, and no transaction is open while a file is written. From
 //! the claim to the lock's removal no write is accepted; from before run.json is read until then the run's export lock
@@ -35,6 +35,7 @@
 //! as well, it was moved or is not mounted: recovery refuses and has to be told the directory ([`Options::run_dir`]),
 //! which the store then knows.
 
+mod go_on;
 mod mend;
 mod outcome;
 mod scene;
@@ -53,6 +54,7 @@ use crate::step::Step;
 
 use scene::{Course, Scene, has_journal, judge, place, status_of};
 
+pub use go_on::{GoneOn, Way, start_or_resume};
 pub use outcome::{Action, Ending, Options, Outcome};
 
 /// Recovers `run_id`: where its owner is dead, run.json is restored, the failure receipt written and the lock removed.

@@ -137,6 +137,26 @@ pub(super) fn place(
     Ok(Placed { run_dir, bytes, written: Written { run_id: run.run_id.clone(), sequence, sha256, replayed } })
 }
 
+/// The last snapshot of `run` once more, to be exported; `None` if the store has none. The caller must hold the lock.
+pub(super) fn place_again(
+    tx: &Transaction<'_>,
+    store: &Store,
+    run: &Run,
+    credentials: &Credentials,
+) -> Result<Option<Placed>> {
+    let Some(last) = last_snapshot(tx, &run.run_id)? else { return Ok(None) };
+    let held = lock::hold(tx, &run.run_id, credentials.token.as_ref())?;
+    let owner_pid = credentials.owner_pid.unwrap_or_else(std::process::id);
+    lock::rehome(tx, &held, &Judge::new(store), owner_pid)?;
+    let written = Written {
+        run_id: run.run_id.clone(),
+        sequence: Some(last.checkpoint.sequence),
+        sha256: last.sha256,
+        replayed: true,
+    };
+    Ok(Some(Placed { run_dir: run.directory()?.to_path_buf(), bytes: last.bytes, written }))
+}
+
 /// The caller's hold on the run's lock.
 ///
 /// A token that does not hold is refused whatever the run; none at all is refused where the run has a journal or a
@@ -267,6 +287,11 @@ fn status_of(object: &Object) -> Option<&str> {
 }
 
 impl Placed {
+    /// The run directory.
+    pub(super) fn run_dir(&self) -> &std::path::Path {
+        &self.run_dir
+    }
+
     /// Replaces run.json; to be called after the commit.
     ///
     /// # Errors

@@ -97,13 +97,6 @@ fn a_reader_that_has_gone_ends_it_quietly_and_a_full_disk_does_not() {
     Answer::of(output).refused(1, "cannot write to the standard output");
 }
 
-#[test]
-fn an_empty_store_variable_counts_as_none() {
-    let workspace = Workspace::new();
-    let output = workspace.command(["db", "path"]).env("LEGBOOK_STORE", "").output().unwrap();
-    assert_eq!(Answer::of(output).stdout.trim_end(), workspace.store().to_str().unwrap());
-}
-
 /// What the program prints where its stdout is a terminal.
 fn on_a_terminal(workspace: &Workspace, arguments: &[&str], no_colour: &str) -> String {
     let terminal = nix::pty::openpty(None, None).unwrap();

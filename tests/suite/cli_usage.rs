@@ -11,7 +11,7 @@ fn every_parser_error_ends_with_help() {
         (&["list"], 2, "did you mean `legbook runs list`?"),
         (&["show", "r1"], 2, "did you mean `legbook runs show` or `legbook handoff show`?"),
         (&["nonsense"], 2, "`legbook --help` tells what it takes"),
-        (&["runs", "start"], 2, "`legbook runs start --help` tells what it takes"),
+        (&["runs", "start", "r1", "r2"], 2, "`legbook runs start --help` tells what it takes"),
         (&["runs", "nonsense"], 2, "`legbook runs --help` tells what it takes"),
         (&["doctor", "--nonsense"], 3, "`legbook doctor --help` tells what it takes"),
         (&["stage", "save"], 1, "`legbook stage save --help` tells what it takes"),

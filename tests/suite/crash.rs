@@ -139,6 +139,8 @@ fn resume(workspace: &Path, name: &str) -> StartRequest {
         run_dir: None,
         owner_pid: std::process::id(),
         lease: None,
+        token: None,
+        workspace: None,
         journal: true,
         resume: true,
         wait: std::time::Duration::ZERO,

@@ -38,6 +38,7 @@ mod legacy_batches;
 mod legacy_doctor;
 mod legacy_hostile;
 mod legacy_trees;
+mod legs;
 mod lock;
 mod process;
 

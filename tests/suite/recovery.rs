@@ -163,6 +163,8 @@ fn resume(bench: &Bench) -> StartRequest {
         run_dir: None,
         owner_pid: owner(),
         lease: None,
+        token: None,
+        workspace: None,
         journal: true,
         resume: true,
         wait: std::time::Duration::ZERO,

@@ -116,6 +116,8 @@ fn begin(
         run_dir: None,
         owner_pid: std::process::id(),
         lease: None,
+        token: None,
+        workspace: None,
         journal: true,
         resume: false,
         wait: std::time::Duration::ZERO,

@@ -20,6 +20,8 @@ use super::{Failure, handoff};
 pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
     match failure {
         Failure::Output(_) => "send the output to a place that takes it; what the command did is done".into(),
+        Failure::NoRun => format!("name the run, or set LEGBOOK_RUN: {program} runs list shows the runs"),
+        Failure::Usage(_) => "`legbook --help` shows the commands; each has a --help of its own".into(),
         Failure::Input(_) => "give a file, or a pipe that can be read to its end".into(),
         Failure::Unrecorded { run_id, .. } => {
             format!(
@@ -38,13 +40,20 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
             format!("`{program} stage status --pipeline {pipeline}` shows what is saved")
         }
         Failure::Library(error) | Failure::Unrecovered(error) => library_remedy(error, program),
-        Failure::NotBegun { source, waited, of_command } => not_begun(source, *waited, *of_command, program),
+        Failure::NotBegun { source, token_known, .. } if is_export(source) => {
+            begun(source, *token_known, program)
+        }
+        Failure::NotBegun { source, waited, of_command, .. } => {
+            not_begun(source, *waited, *of_command, program)
+        }
         Failure::Unchecked { source, named: true, .. }
             if matches!(**source, Error::Store(StoreError::Absent { .. })) =>
         {
             "check the path: nothing is there".into()
         }
-        Failure::Unchecked { source, .. } => library_remedy(source, program),
+        Failure::Artifact { source, .. } | Failure::Unchecked { source, .. } => {
+            library_remedy(source, program)
+        }
         Failure::Leg { source: Error::Handoff(error), call } => handoff::remedy(error, call),
         Failure::Leg { source: Error::Store(StoreError::Absent { .. }), call } => {
             format!("begin a round, which makes it: {}", call.command("nominate"))
@@ -53,6 +62,28 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
         Failure::Degraded { .. } => {
             "the output is whole; sweep again once these sources answer, or call without --strict".into()
         }
+    }
+}
+
+fn is_export(error: &Error) -> bool {
+    matches!(error, Error::Run(RunError::Export { .. }))
+}
+
+/// Of a run that was begun and has no run.json.
+fn begun(error: &Error, token_known: bool, program: &str) -> String {
+    let Error::Run(RunError::Export { run_id, source }) = error else {
+        return library_remedy(error, program);
+    };
+    let cause = match &**source {
+        Error::Run(RunError::Obstacle { path, .. }) => move_away(path),
+        source => library_remedy(source, program),
+    };
+    if token_known {
+        format!("{cause}; then make the same call again: the run has begun, and your token holds its lock")
+    } else {
+        format!(
+            "{cause}; the run has begun and its lock is released; then: {program} runs start {run_id} --resume"
+        )
     }
 }
 
@@ -169,8 +200,7 @@ fn run_remedy(error: &RunError, program: &str) -> String {
             "call again; `fuser` on the .run.json.lock beside it names the process".into()
         }
         RunError::Obstacle { path, .. } => {
-            let path = path.display();
-            format!("move it away and call again: mv {path} {path}.away")
+            format!("{}; then call again", move_away(path))
         }
         RunError::LiveOwner(run_id) => {
             format!("let the owner write, or see who it is: {program} runs lock {run_id}")
@@ -213,6 +243,12 @@ fn lock_remedy(error: &LockError, program: &str) -> String {
         | LockError::TokenOfAnotherRun { run_id, .. } => format!(
             "give the token that the last `{program} runs start {run_id}` printed (a later --resume makes a new one): --token TOKEN or LEGBOOK_TOKEN; where it is lost, end the owner, or wait for its lease, and: {program} runs recover {run_id}"
         ),
+        LockError::TokenInUse { holder } => format!(
+            "each lock has a token of its own: give another one, which `{program} token` prints; or end that run: {program} runs finish {holder}"
+        ),
+        LockError::WorkspaceOutside { .. } => {
+            "name a folder inside the workspace with --workspace or LEGBOOK_WORKSPACE".into()
+        }
         LockError::MalformedToken => format!(
             "give the whole token that `{program} runs start RUN_ID` printed: --token TOKEN or LEGBOOK_TOKEN"
         ),
@@ -388,6 +424,11 @@ fn inside(directory: &Path) -> String {
         Some(store) => format!("name the file: --store {}", quoted(store)),
         None => "it is a directory, and no store is in it; name a file".into(),
     }
+}
+
+fn move_away(path: &Path) -> String {
+    let away = format!("{}.away", path.display());
+    format!("move it away: mv {} {}", quoted(path), quoted(Path::new(&away)))
 }
 
 /// A path as it is typed.

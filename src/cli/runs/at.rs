@@ -12,13 +12,16 @@ use crate::cli::values::Sequence;
 
 /// Print run.json as it was at an event, to the byte
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    allow_missing_positional = true,
+    after_help = "\
 Example:
-  legbook runs at latest 3 | sha256sum")]
+  legbook runs at latest 3 | sha256sum"
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     run: RunArgument,
-    /// The event's sequence, or `last`
+    /// The event's sequence, or `last` (also `latest`)
     #[arg(value_name = "SEQ")]
     sequence: Sequence,
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use legbook::json::{self, Object, Value};
 use legbook::run;
 
-use super::{RunArgument, sequence};
+use super::{resolve, sequence};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::render::object;
@@ -12,29 +12,38 @@ use crate::cli::values::Sequence;
 
 /// Show what changed between run.json at event A and at event B
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "legbook runs diff [OPTIONS] [RUN] A B",
+    after_help = "\
 Keys are JSON Pointers. A list is compared item by item.
 
 Example:
-  legbook runs diff latest 1 last")]
+  legbook runs diff latest 1 last"
+)]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    run: RunArgument,
-    /// The earlier event's sequence, or `last`
-    a: Sequence,
-    /// The later event's sequence, or `last`
-    b: Sequence,
+    /// The run [default: LEGBOOK_RUN], then the sequences of two events, each a number or `last`
+    #[arg(value_name = "RUN A B", num_args = 2..=3, required = true)]
+    words: Vec<String>,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
     let store = context.open()?;
-    let run_id = arguments.run.resolve(context, &store)?;
+    let (run, a, b) = match arguments.words.as_slice() {
+        [run, a, b] => (Some(run.as_str()), a, b),
+        [a, b] => (None, a, b),
+        // The command line does not let this through.
+        _ => return Err(Failure::NoRun),
+    };
+    let event =
+        |word: &str| word.parse::<Sequence>().map_err(|rule| Failure::Usage(format!("{word:.40?}: {rule}")));
+    let (a, b) = (event(a)?, event(b)?);
+    let run_id = resolve(context, &store, run)?;
     let snapshot = |sequence| -> Result<Value, legbook::Error> {
         Ok(Value::Object(json::parse_object(&run::at(&store, &run_id, sequence)?)?))
     };
     let mut changes = Vec::new();
-    let a = sequence(&store, &run_id, arguments.a)?;
-    let b = sequence(&store, &run_id, arguments.b)?;
+    let a = sequence(&store, &run_id, a)?;
+    let b = sequence(&store, &run_id, b)?;
     compare("", Some(&snapshot(a)?), Some(&snapshot(b)?), &mut changes);
     let answer = object([
         ("run_id", run_id.as_str().into()),

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use legbook::db::Store;
-use legbook::error::RunError;
 use legbook::id::RunId;
 use legbook::json::Value;
 use legbook::legacy::{self, Exported};
 use legbook::run;
 
+use super::resolve;
 use crate::cli::context::Context;
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::render::{nullable, object, progress_bar};
@@ -26,8 +26,8 @@ imported and has not gone on comes out as it was, byte for byte.
 Example:
   legbook runs export --all --to ~/export")]
 pub(crate) struct Arguments {
-    /// A run id, a run directory, or `latest`
-    #[arg(value_name = "RUN", required_unless_present = "all")]
+    /// A run id, a run directory, or `latest` [default: LEGBOOK_RUN]
+    #[arg(value_name = "RUN")]
     run: Option<String>,
     /// Make a legacy run directory in DIR instead
     #[arg(long, value_name = "DIR", value_parser = path())]
@@ -39,18 +39,16 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
     let store = context.open()?;
-    let named = |run: &str| run::resolve(&store, run, context.cwd());
-    match (&arguments.to, &arguments.run) {
-        (None, Some(run)) => put_back(context, &store, &named(run)?),
-        (Some(parent), Some(run)) => {
-            let exported = legacy::export(&store, &named(run)?, &context.cwd().join(parent))?;
+    let named = || resolve(context, &store, arguments.run.as_deref());
+    match &arguments.to {
+        None => put_back(context, &store, &named()?),
+        Some(parent) if arguments.all => all(context, &store, &context.cwd().join(parent)),
+        Some(parent) => {
+            let exported = legacy::export(&store, &named()?, &context.cwd().join(parent))?;
             let text = text(&exported);
             context.render.done(&summary(vec![answer(&exported)], 0), &text)?;
             Ok(Exit::DONE)
         }
-        (Some(parent), None) => all(context, &store, &context.cwd().join(parent)),
-        // The command line does not let this through.
-        (None, None) => Err(Failure::Library(RunError::NoRuns.into())),
     }
 }
 

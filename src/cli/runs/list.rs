@@ -16,8 +16,8 @@ const TASK_WIDTH: usize = 60;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// At most so many
-    #[arg(short = 'n', long, value_name = "COUNT")]
-    limit: Option<usize>,
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
             Vec::new()
         }
     };
-    runs.truncate(arguments.limit.unwrap_or(usize::MAX));
+    runs.truncate(arguments.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)));
     let answer = object([("runs", Value::Array(runs.iter().map(run_object).collect()))]);
     let render = context.render;
     if runs.is_empty() && !render.json() {

@@ -21,12 +21,12 @@ use legbook::db::Store;
 use legbook::digest::Digest;
 use legbook::id::RunId;
 use legbook::json::{self, Value};
-use legbook::lock::OwnerToken;
 use legbook::run::{self, Credentials, Written};
 
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::render::{nullable, object};
+use super::token::TokenArguments;
 use super::values::Sequence;
 
 #[derive(Debug, Subcommand)]
@@ -73,35 +73,47 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
 /// Which run is meant.
 #[derive(Debug, Args)]
 struct RunArgument {
-    /// A run id, a run directory, or `latest`
+    /// A run id, a run directory, or `latest` [default: LEGBOOK_RUN]
     #[arg(value_name = "RUN")]
-    run: String,
+    run: Option<String>,
 }
 
 impl RunArgument {
     /// The run that is meant, in `store`.
     fn resolve(&self, context: &Context, store: &Store) -> Result<RunId, Failure> {
-        Ok(run::resolve(store, &self.run, context.cwd())?)
+        resolve(context, store, self.run.as_deref())
     }
+}
+
+/// The run that `text` names, else LEGBOOK_RUN.
+fn resolve(context: &Context, store: &Store, text: Option<&str>) -> Result<RunId, Failure> {
+    Ok(run::resolve(store, &run_named(text)?, context.cwd())?)
+}
+
+/// The word that names the run: the one that was given, else LEGBOOK_RUN.
+fn run_named(text: Option<&str>) -> Result<String, Failure> {
+    text.map(str::to_owned).or_else(run_of_environment).ok_or(Failure::NoRun)
+}
+
+/// LEGBOOK_RUN; an empty variable counts as none.
+fn run_of_environment() -> Option<String> {
+    std::env::var("LEGBOOK_RUN").ok().filter(|run| !run.is_empty())
 }
 
 /// What a writer shows.
 #[derive(Debug, Args)]
 struct WriterArguments {
-    /// The token that `runs start` gave
-    #[arg(long, env = "LEGBOOK_TOKEN", hide_env_values = true)]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenArguments,
     /// Who owns the lock from now on, if its owner is dead: the agent's long-lived process [default: the parent]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pid: Option<u32>,
 }
 
 impl WriterArguments {
-    fn credentials(self) -> Result<Credentials, Failure> {
-        // An empty variable counts as none.
-        let token = self.token.filter(|token| !token.is_empty());
-        let token = token.map(|token| OwnerToken::parse(&token)).transpose().map_err(legbook::Error::from)?;
-        Ok(Credentials { token, owner_pid: Some(self.pid.unwrap_or_else(std::os::unix::process::parent_id)) })
+    fn credentials(&self, context: &Context) -> Result<Credentials, Failure> {
+        let owner_pid = Some(self.pid.unwrap_or_else(std::os::unix::process::parent_id));
+        Ok(Credentials { token: self.token.shown(context)?, owner_pid })
     }
 }
 

@@ -8,23 +8,26 @@ use clap::error::ErrorKind;
 use legbook::json::{self, Value};
 use legbook::run::{self, StatusChange};
 
-use super::{RunArgument, WriterArguments, report, report_write};
+use super::{RunArgument, WriterArguments, report, report_write, resolve, run_of_environment};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 
 /// Write the last snapshot with a new status
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    allow_missing_positional = true,
+    after_help = "\
 The words: started, planning, dispatching, result-processing, synthesizing, handoff, ok, failed, canceled, timeout, \
 dry-run, incomplete, artifact-collection.
 
 Examples:
   legbook runs status \"$LEGBOOK_RUN\" planning
-  legbook runs status r1 dispatching --set 'active_seats=[\"worker-1\"]'")]
+  legbook runs status r1 dispatching --set 'active_seats=[\"worker-1\"]'"
+)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
     run: RunArgument,
-    /// The new status
+    /// The new status; it may be the only argument if LEGBOOK_RUN is set
     status: String,
     /// Set another key of the snapshot; the value is JSON, so a string needs its quotes
     #[arg(long, value_name = "KEY=JSON", value_parser = AssignmentParser)]
@@ -33,7 +36,7 @@ pub(crate) struct StatusArguments {
     writer: WriterArguments,
 }
 
-/// Write a status that ends the run, and let its lock go
+/// End the run with a final status and release its lock
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without STATUS a run that has ended keeps its status, and any other ends `ok`.
@@ -43,7 +46,7 @@ Example:
 pub(crate) struct FinishArguments {
     #[command(flatten)]
     run: RunArgument,
-    /// How the run ended: ok, failed, canceled, timeout, dry-run, incomplete
+    /// How the run ended; it may be the only argument if LEGBOOK_RUN is set: ok, failed, canceled, timeout, dry-run, incomplete
     status: Option<String>,
     #[command(flatten)]
     writer: WriterArguments,
@@ -101,16 +104,25 @@ pub(super) fn status(context: &Context, arguments: StatusArguments) -> Result<Ex
         failure: None,
         set: arguments.set.into_iter().map(|Assignment(key, value)| (key, value)).collect(),
     };
-    let written = run::set_status(&store, &run_id, &change, &arguments.writer.credentials()?)?;
+    let written = run::set_status(&store, &run_id, &change, &arguments.writer.credentials(context)?)?;
     report(context, &written)?;
     Ok(Exit::DONE)
 }
 
 pub(super) fn finish(context: &Context, arguments: FinishArguments) -> Result<Exit, Failure> {
     let store = context.open_to_write()?;
-    let run_id = arguments.run.resolve(context, &store)?;
-    let change = arguments.status.map(|status| StatusChange { status, ..StatusChange::default() });
-    let written = run::finish(&store, &run_id, change.as_ref(), &arguments.writer.credentials()?)?;
+    let (run, status) = match (arguments.run.run, arguments.status) {
+        // With LEGBOOK_RUN, a status alone is the status.
+        (Some(word), None)
+            if run_of_environment().is_some() && run::known_statuses().any(|known| known == word) =>
+        {
+            (None, Some(word))
+        }
+        both => both,
+    };
+    let run_id = resolve(context, &store, run.as_deref())?;
+    let change = status.map(|status| StatusChange { status, ..StatusChange::default() });
+    let written = run::finish(&store, &run_id, change.as_ref(), &arguments.writer.credentials(context)?)?;
     match written {
         Some(written) => report(context, &written)?,
         // The run had ended before: only its lock was let go.

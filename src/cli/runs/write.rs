@@ -1,10 +1,12 @@
 //! `legbook runs write`: one snapshot through the write path.
 
+use std::path::Path;
+
 use clap::Args;
 use legbook::json::{self, Value};
 use legbook::{receipt, run};
 
-use super::{RunArgument, WriterArguments, report};
+use super::{RunArgument, WriterArguments, report, resolve, run_of_environment};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::input::Input;
@@ -21,21 +23,35 @@ Example:
 pub(crate) struct Arguments {
     #[command(flatten)]
     run: RunArgument,
-    /// The file, or - for stdin
-    #[arg(value_name = "FILE", default_value = "-")]
-    input: Input,
+    /// The file, or - for stdin, which is the default. If LEGBOOK_RUN is set, FILE may be the only argument
+    #[arg(value_name = "FILE")]
+    input: Option<Input>,
     #[command(flatten)]
     writer: WriterArguments,
 }
 
 pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failure> {
     let store = context.open_to_write()?;
-    let run_id = arguments.run.resolve(context, &store)?;
-    let payload = arguments.input.read()?;
-    let written = run::write(&store, &run_id, &payload, &arguments.writer.credentials()?)?;
+    let (run, input) = run_and_input(arguments.run.run, arguments.input, context.cwd());
+    let run_id = resolve(context, &store, run.as_deref())?;
+    let payload = input.read()?;
+    let written = run::write(&store, &run_id, &payload, &arguments.writer.credentials(context)?)?;
     warn_of_status(context, &payload);
     report(context, &written)?;
     Ok(Exit::DONE)
+}
+
+/// Which run and which input are meant: with LEGBOOK_RUN, a word alone that is `-` or a file is the input.
+fn run_and_input(run: Option<String>, input: Option<Input>, cwd: &Path) -> (Option<String>, Input) {
+    match (run, input) {
+        (Some(word), None)
+            if run_of_environment().is_some() && (word == "-" || cwd.join(&word).is_file()) =>
+        {
+            let input = if word == "-" { Input::Stdin } else { Input::File(word.into()) };
+            (None, input)
+        }
+        (run, input) => (run, input.unwrap_or(Input::Stdin)),
+    }
 }
 
 /// A status word that nobody knows is taken as the end of the run, as the legacy programs do: seldom what its writer

@@ -9,7 +9,6 @@ mod load;
 mod save;
 mod status;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -62,16 +61,12 @@ enum Command {
 impl Arguments {
     /// The store that is meant, where one is named; `store` is `--store` or LEGBOOK_STORE. A flag goes before a variable.
     pub(crate) fn store(&self, store: Option<PathBuf>) -> Option<PathBuf> {
-        let Some(directory) = self.state_dir.as_ref().filter(|path| !path.as_os_str().is_empty()) else {
-            return store;
-        };
+        let Some(directory) = &self.state_dir else { return store };
         let by_variable =
             |path: &Path, variable| std::env::var_os(variable).as_deref() == Some(path.as_os_str());
         match store {
             Some(store)
-                if by_variable(directory, "LEGBOOK_STATE_DIR")
-                    && store.as_os_str() != OsStr::new("")
-                    && !by_variable(&store, "LEGBOOK_STORE") =>
+                if by_variable(directory, "LEGBOOK_STATE_DIR") && !by_variable(&store, "LEGBOOK_STORE") =>
             {
                 Some(store)
             }

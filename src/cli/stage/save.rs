@@ -36,7 +36,9 @@ pub(super) fn run(
     let kind = if arguments.marker { Kind::Marker } else { Kind::Stage };
     let input = arguments.input.open()?;
     let store = context.open_or_make()?;
-    let artifact = Artifact::read(&store, input, arguments.input.origin())?;
+    let read = Artifact::read(&store, input, arguments.input.origin());
+    let artifact =
+        read.map_err(|source| Failure::Artifact { stage: name.clone(), source: Box::new(source) })?;
     stage::save(&store, pipeline, &name, kind, &artifact)?;
     answer(context, [("saved", name.as_str().into())])
 }

@@ -40,6 +40,7 @@ fn of_sixteen_who_take_a_lock_at_once_one_gets_it_and_the_others_are_told_by_who
                         run_id: &id(&format!("run-{number}")),
                         run_dir: None,
                         owner: &owner,
+                        token: None,
                         lease: None,
                     };
                     gate.wait();
