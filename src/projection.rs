@@ -5,7 +5,7 @@
 //! Projection). Shadow comparison and `runs project` use it; nothing is ever written to run.json from here. What a
 //! journal tells is a fold over its events, so that it can be taken up where it was left.
 
-use crate::error::ProjectionError;
+use crate::error::{ProjectionError, field_name};
 use crate::event::{self, Event, Head};
 use crate::json::{Object, Text, Value};
 
@@ -174,11 +174,20 @@ impl Told {
     }
 }
 
+/// Whether the projection knows a field of a snapshot. It refuses a snapshot with any other.
+pub fn knows_field(field: &str) -> bool {
+    is_known(field.as_bytes())
+}
+
+fn is_known(field: &[u8]) -> bool {
+    DERIVED_FIELDS.iter().chain(PRESERVED_FIELDS).any(|known| known.as_bytes() == field)
+}
+
 fn check_fields(base: &Object) -> Result<(), ProjectionError> {
-    let known = |key: &Text| {
-        DERIVED_FIELDS.iter().chain(PRESERVED_FIELDS).any(|field| field.as_bytes() == key.as_bytes())
-    };
-    if base.keys().all(known) { Ok(()) } else { Err(ProjectionError::UnknownSnapshotField) }
+    match base.keys().find(|key| !is_known(key.as_bytes())) {
+        None => Ok(()),
+        Some(key) => Err(ProjectionError::UnknownSnapshotField { field: field_name(key) }),
+    }
 }
 
 /// Sets the four derived fields that tell of the journal (all but the status), as shadow comparison does with what was

@@ -3,6 +3,17 @@
 //! No message holds a value of a payload. A key is named only where the registry knows it.
 
 use super::JsonFault;
+use crate::json::{self, Text, Value};
+
+/// The most characters of a field's name that a message holds.
+const MAX_FIELD_NAME: usize = 80;
+
+/// The name of a snapshot's field for a message: as JSON writes it, without the quotes, at most 80 characters.
+pub(crate) fn field_name(field: &Text) -> String {
+    let written = json::line(&Value::String(field.clone()));
+    let name = written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&written);
+    name.chars().take(MAX_FIELD_NAME).collect()
+}
 
 /// A refused event. One variant a rule of contract events.md, envelope and registry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -223,16 +234,20 @@ pub enum ChainFault {
     /// A whole chain, of another run.
     #[error("run_id mismatch")]
     RunId,
+    /// A whole chain, and behind it a line that was cut off. Only an imported journal has one.
+    #[error("partial tail: the last line has no newline")]
+    PartialTail,
 }
 
 impl ChainFault {
-    /// Doctor's word for this fault: `bound exceeded`, `empty journal`, `malformed chain` or `run_id mismatch`
-    /// (contract recovery.md, Doctor).
+    /// Doctor's word for this fault: `bound exceeded`, `empty journal`, `malformed chain`, `run_id mismatch` or
+    /// `partial tail` (contract recovery.md, Doctor).
     pub fn category(&self) -> &'static str {
         match self {
             Self::TooManyEvents { .. } | Self::TooManyBytes { .. } => "bound exceeded",
             Self::Empty => "empty journal",
             Self::RunId => "run_id mismatch",
+            Self::PartialTail => "partial tail",
             Self::Event { .. }
             | Self::Sequence { .. }
             | Self::Link { .. }
@@ -247,8 +262,11 @@ impl ChainFault {
 #[non_exhaustive]
 pub enum ProjectionError {
     /// The base snapshot has a field that is neither preserved nor derived.
-    #[error("unknown-snapshot-field: the base snapshot has a field that the projection does not know")]
-    UnknownSnapshotField,
+    #[error("unknown-snapshot-field: the projection does not know the field {field} of the snapshot")]
+    UnknownSnapshotField {
+        /// The first such field, as [`field_name`] gives it.
+        field: String,
+    },
     /// The events are not one chain of one run from sequence 1 on.
     #[error("event-chain: the event at place {place} does not follow the one before it")]
     EventChain {
@@ -281,14 +299,14 @@ impl ProjectionError {
     pub fn sequence(&self) -> Option<i64> {
         match self {
             Self::UnmappedEventType { sequence, .. } | Self::EventPayload { sequence, .. } => Some(*sequence),
-            Self::UnknownSnapshotField | Self::EventChain { .. } | Self::BaseStatus => None,
+            Self::UnknownSnapshotField { .. } | Self::EventChain { .. } | Self::BaseStatus => None,
         }
     }
 
     /// The rule's name, as shadow evidence records it.
     pub fn rule(&self) -> &'static str {
         match self {
-            Self::UnknownSnapshotField => "unknown-snapshot-field",
+            Self::UnknownSnapshotField { .. } => "unknown-snapshot-field",
             Self::EventChain { .. } => "event-chain",
             Self::BaseStatus => "projection-input",
             Self::UnmappedEventType { .. } => "unmapped-event-type",

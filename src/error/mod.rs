@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use checkpoint::CheckpointError;
 pub use doctor::DoctorError;
+pub(crate) use event::field_name;
 pub use event::{ChainFault, CheckpointPayloadError, EventError, ProjectionError};
 pub use handoff::{FileFault, HandoffError, HandoffFile, Record};
 pub use id::IdError;

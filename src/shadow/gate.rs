@@ -9,13 +9,14 @@ use std::fmt;
 use rusqlite::Transaction;
 
 use crate::db::Store;
-use crate::error::{ChainFault, Error, MAX_DIAGNOSTIC, Result, ShadowError};
+use crate::error::{ChainFault, Error, MAX_DIAGNOSTIC, Result, ShadowError, field_name};
 use crate::event::{ChainVerifier, Head, JournalBounds};
 use crate::id::RunId;
 use crate::journal;
 
 use super::evidence::{Evidence, Outcome, Record};
 use super::file;
+use super::rows;
 
 /// How many lines are read at once.
 const BATCH: usize = 1_000;
@@ -25,7 +26,7 @@ const BATCH: usize = 1_000;
 pub enum Reason {
     /// The run has no journal.
     NoJournal,
-    /// The journal is no whole chain, or can't be read.
+    /// The journal is damaged, ends in a partial line, or cannot be read.
     JournalUnreadable,
     /// Nothing was ever compared.
     NoEvidence,
@@ -74,7 +75,8 @@ impl fmt::Display for Reason {
 pub struct Readiness {
     /// Every reason that keeps it closed; none: the run is ready.
     pub reasons: Vec<Reason>,
-    /// What could not be read, and why; each at most 240 characters.
+    /// What could not be read and why, and what the newest mismatch and the newest error were. Each at most 240
+    /// characters.
     pub diagnostics: Vec<String>,
     /// The journal's head, where the journal is whole.
     pub head: Option<Head>,
@@ -118,6 +120,7 @@ fn examine(tx: &Transaction<'_>, run_id: &RunId, answer: &mut Readiness) {
         Ok(None) => answer.reasons.push(Reason::NoEvidence),
         Ok(Some(evidence)) => {
             answer.reasons.extend(reasons_in(&evidence, answer.head));
+            answer.diagnostics.extend(worst_records(&evidence));
             answer.evidence = Some(evidence);
         }
         Err(error @ Error::Shadow(ShadowError::SchemaMismatch { .. })) => {
@@ -142,6 +145,24 @@ fn reasons_in(evidence: &Evidence, head: Option<Head>) -> impl Iterator<Item = R
     reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason)
 }
 
+/// The newest mismatch and the newest error among the records that are kept, in words: which fields, at which event.
+fn worst_records(evidence: &Evidence) -> Vec<String> {
+    let newest = |outcome| evidence.recent_records.iter().rev().find(|record| record.outcome == outcome);
+    let mismatch = newest(Outcome::Mismatch).map(|record| {
+        let fields: Vec<String> = record.differing_fields.iter().map(field_name).collect();
+        (record, format!("these fields differ: {}", fields.join(", ")))
+    });
+    let error = newest(Outcome::Error).map(|record| {
+        let category = record.category.as_deref().unwrap_or_default();
+        (record, record.diagnostic.clone().unwrap_or_else(|| category.to_owned()))
+    });
+    let told = mismatch.into_iter().chain(error).map(|(record, what)| {
+        let event = record.sequence.map_or_else(String::new, |sequence| format!("event {sequence}: "));
+        format!("{event}{what}").chars().take(MAX_DIAGNOSTIC).collect()
+    });
+    told.collect()
+}
+
 /// The head of the journal, every line of which is checked.
 fn whole_chain(tx: &Transaction<'_>, run_id: &RunId) -> Result<Head> {
     let bounds = journal::bounds(tx)?;
@@ -153,7 +174,12 @@ fn whole_chain(tx: &Transaction<'_>, run_id: &RunId) -> Result<Head> {
     loop {
         let lines = journal::lines(tx, run_id.as_str(), after, BATCH)?;
         if lines.is_empty() || lines.iter().any(|line| verifier.push(line.as_bytes()).is_none()) {
-            return Ok(verifier.finish(run_id.as_str())?);
+            let head = verifier.finish(run_id.as_str())?;
+            return if rows::ends_in_partial_line(tx, run_id)? {
+                Err(ChainFault::PartialTail.into())
+            } else {
+                Ok(head)
+            };
         }
         after = after.saturating_add(lines.len() as i64);
     }

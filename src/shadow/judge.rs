@@ -88,13 +88,18 @@ pub(super) fn judge(
     record
 }
 
-/// The names of the fields that are not the same in both, sorted.
+/// The names of the fields that are spelled differently in the two snapshots, sorted. Spellings are compared because
+/// values would not do: `NaN` does not equal itself, and `-0.0` equals `0.0`.
 fn differing_fields(candidate: &Object, projected: &Object) -> Vec<Text> {
     let added = projected.keys().filter(|key| !candidate.contains_key(*key));
+    let spelled = |snapshot: &Object, key: &Text| {
+        let value = snapshot.get(key)?.clone();
+        Some(json::snapshot_bytes(&json::object([(key.clone(), value)])))
+    };
     let mut fields: Vec<Text> = candidate
         .keys()
         .chain(added)
-        .filter(|key| candidate.get(*key) != projected.get(*key))
+        .filter(|key| spelled(candidate, key) != spelled(projected, key))
         .cloned()
         .collect();
     fields.sort_unstable();
@@ -141,5 +146,15 @@ mod tests {
             &object(r#"{"c": 1, "a": 1.0, "same": 1}"#),
         );
         assert_eq!(fields, ["a", "b", "c"].map(Text::from));
+    }
+
+    #[test]
+    fn fields_are_compared_by_their_spelling() {
+        let object = |text: &str| json::parse_object(text.as_bytes()).unwrap();
+        let fields = differing_fields(
+            &object(r#"{"nan": [NaN], "zero": -0.0, "order": {"a": NaN, "b": 1}, "one": [1]}"#),
+            &object(r#"{"nan": [NaN], "zero": 0.0, "order": {"b": 1, "a": NaN}, "one": [1.0]}"#),
+        );
+        assert_eq!(fields, ["one", "zero"].map(Text::from));
     }
 }

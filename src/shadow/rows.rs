@@ -1,7 +1,7 @@
 //! The tables `shadow_evidence` and `shadow_records`. Anybody may have written the rows: they are checked as they are read.
 
 use rusqlite::types::Value as Column;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
 use crate::digest::Digest;
 use crate::error::{Error, ProjectionError, Result, ShadowError};
@@ -113,6 +113,13 @@ fn refusal(tx: &Transaction<'_>, run_id: &RunId, sequence: i64) -> Result<Projec
 pub(super) fn imported(tx: &Transaction<'_>, run_id: &RunId) -> Result<Option<Vec<u8>>> {
     let mut statement = tx.prepare_cached(include_str!("sql/imported.sql"))?;
     Ok(statement.query_row([run_id.as_str()], |row| row.get(0)).optional()?)
+}
+
+/// Whether the journal ends in a partial line that an import has put into the quarantine. A partial line that the run
+/// has written beyond is history.
+pub(super) fn ends_in_partial_line(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
+    let mut statement = tx.prepare_cached(include_str!("../doctor/sql/partial_tail.sql"))?;
+    Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| row.get(0))?)
 }
 
 /// The evidence that this store has made, whole; `None` where it has made none.

@@ -72,3 +72,42 @@ fn readiness_is_an_exit_code_with_reasons() {
     assert!(text.expect(2).contains("because   status-lag-current: "), "{text:?}");
     assert_eq!(text.stderr, "");
 }
+
+#[test]
+fn a_field_that_the_projection_refuses_is_named_everywhere() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let set = ["runs", "status", "r1", "planning", "--token", &token, "--set"];
+    let known = workspace.legbook(set.iter().chain(&["phase_owner=\"w1\""]));
+    assert_eq!((known.code, known.stderr.as_str()), (0, ""));
+    let noted = workspace.legbook(set.iter().chain(&["letters=3"]));
+    noted.expect(0);
+    assert!(noted.stderr.contains("warning: the projection does not know the field letters"), "{noted:?}");
+    workspace.legbook(["runs", "project", "r1"]).refused(2, "does not know the field letters");
+    let closed = workspace.legbook(["runs", "readiness", "r1"]);
+    assert!(closed.expect(2).contains("the projection does not know the field letters"), "{closed:?}");
+    // The reason names the field when the field is gone, too.
+    let without = fs::read_to_string(workspace.run_json("r1")).unwrap().replace("  \"letters\": 3,\n", "");
+    let write = workspace.legbook_reading(["runs", "write", "r1", "--token", &token], &without);
+    write.expect(0);
+    let closed = workspace.legbook(["runs", "readiness", "r1", "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(closed.expect(2)).unwrap();
+    assert_eq!(answer["reasons"], serde_json::json!(["error-recorded"]));
+    assert!(answer["diagnostics"][0].as_str().unwrap().contains("the field letters"), "{answer}");
+}
+
+#[test]
+fn numbers_are_compared_by_their_spelling() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "r1");
+    let write = |text: &str| {
+        workspace.legbook_reading(["runs", "write", "r1", "--token", &token], text).expect(0).to_owned()
+    };
+    write(r#"{"status": "artifact-collection", "git": [NaN, 0.0, 1]}"#);
+    let lag = workspace.legbook(["runs", "readiness", "r1", "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(lag.expect(2)).unwrap();
+    assert_eq!(answer["reasons"], serde_json::json!(["status-lag-current"]));
+    write(r#"{"status": "artifact-collection", "git": [NaN, -0.0, 1.0]}"#);
+    let diff = workspace.legbook(["runs", "diff", "r1", "3", "4"]);
+    assert_eq!(diff.expect(0), "~ /git/1: 0.0 -> -0.0\n~ /git/2: 1 -> 1.0\n");
+}

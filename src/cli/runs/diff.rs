@@ -114,7 +114,8 @@ fn compare(pointer: &str, before: Option<&Value>, after: Option<&Value>, changes
                 compare(&format!("{pointer}/{index}"), a.get(index), b.get(index), changes);
             }
         }
-        (before, after) if before == after => {}
+        // By spelling: `NaN` does not equal itself, and `-0.0` equals `0.0`.
+        (before, after) if before.map(json::line) == after.map(json::line) => {}
         (before, after) => changes.push(Change {
             pointer: pointer.to_owned(),
             before: before.cloned(),

@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use legbook::json::{self, Value};
+use legbook::projection;
 use legbook::run::{self, StatusChange};
 
 use super::{RunArgument, WriterArguments, report, report_write, resolve, run_of_environment};
@@ -105,8 +106,20 @@ pub(super) fn status(context: &Context, arguments: StatusArguments) -> Result<Ex
         set: arguments.set.into_iter().map(|Assignment(key, value)| (key, value)).collect(),
     };
     let written = run::set_status(&store, &run_id, &change, &arguments.writer.credentials(context)?)?;
+    note_unknown_fields(context, change.set.iter().map(|(key, _)| key.as_str()));
     report(context, &written)?;
     Ok(Exit::DONE)
+}
+
+/// Tells which keys keep the run from ever being ready.
+fn note_unknown_fields<'a>(context: &Context, keys: impl Iterator<Item = &'a str>) {
+    for key in keys.filter(|key| !projection::knows_field(key)) {
+        let key: String = key.chars().take(80).collect();
+        context.render.warn(&format!(
+            "the projection does not know the field {key}: `runs readiness` says no for this run from now on, and \
+             `runs project` fails while the field is there"
+        ));
+    }
 }
 
 pub(super) fn finish(context: &Context, arguments: FinishArguments) -> Result<Exit, Failure> {
