@@ -54,7 +54,7 @@ fn status_word(snapshot: &Object) -> Option<&Text> {
 
 /// The snapshot from which a receipt is made where run.json is missing or can't be read as an object.
 ///
-/// `run_dir` is the run directory. `preserved` is the name that an unparseable run.json was renamed to, kept as
+/// `run_dir` is the run directory. `preserved` is the absolute path that an unparseable run.json was renamed to, kept as
 /// `recovery_preserved_artifact` (contract recovery.md, Recovery, step 6).
 pub fn unavailable_snapshot(run_dir: &str, preserved: Option<&str>) -> Object {
     let mut snapshot = Object::default();

@@ -89,7 +89,8 @@ fn is_superseded(tx: &Transaction<'_>, run_id: &RunId, on_disk: &OnDisk) -> Resu
     on_disk.bytes().map_or(Ok(false), |bytes| was_snapshot(tx, run_id, bytes))
 }
 
-/// Brings a claimed run to its end, and tells each step to `done`. Gives the snapshot that ends it.
+/// Brings a claimed run to its end under its export lock, and tells each step to `done`. Gives the snapshot that ends it.
+/// `made`: the run directory was made for this.
 ///
 /// # Errors
 /// [`RecoveryError`] before anything was changed; [`crate::Error::Io`]. The caller gives the claim back.
@@ -98,20 +99,20 @@ pub(super) fn mend(
     run_id: &RunId,
     claim: &Claim,
     place: &Place,
+    export: &ExportLock,
+    made: bool,
     done: &mut Vec<Action>,
 ) -> Result<Object> {
     // Under the claim no write is accepted, so that this holds until the receipt's transaction asks for the tail again.
     let validated = store.read(|tx| validate(tx, run_id))?;
     done.push(Action::Validate { events: validated.head.sequence });
-    let made = !place.run_dir.is_dir();
-    let export = place.lock(store)?;
     let on_disk = file::read(&place.run_dir)?;
     let superseded = store.read(|tx| is_superseded(tx, run_id, &on_disk))?;
     if made {
         done.push(Action::MakeDirectory);
     }
     let plan = Plan::of(&validated, &on_disk, superseded);
-    restore(store, &export, plan, &validated, done)?;
+    restore(store, export, plan, &validated, done)?;
     let base = match on_disk {
         OnDisk::Snapshot(_, object) if !plan.restore => object,
         _ => validated.last.object,

@@ -8,8 +8,13 @@
 //! * `go_on`: start a run, or recover and resume it. * `mend`: what is to be done, and doing it. * `outcome`: what is asked and answered, as data.
 //!
 //! Each step is a transaction or an atomic replace of its own, and no transaction is open while a file is written. From
-//! the claim to the lock's removal no write is accepted; from before run.json is read until then the run's export lock
-//! is held, so that a writer which was stopped between its commit and its export can't come between.
+//! the claim to the lock's removal no write is accepted. The run's export lock is held from before the claim until then:
+//!
+//! * A writer that was stopped between its commit and its export cannot come between.
+//! * Recoveries of one run wait for each other. When the winner is done the others look again, see a run that has ended,
+//!   and succeed.
+//!
+//! A crash releases the export lock.
 //!
 //! What a crash leaves, by the numbers of [`Step`], and how recovery ends from there. In each case a
 //! second recovery finds a run that has ended, changes nothing and succeeds.
@@ -47,12 +52,13 @@ use crate::db::{Store, schema};
 use crate::error::Result;
 use crate::id::RunId;
 use crate::lock::{self, Claim};
-use crate::run::file::OnDisk;
+use crate::run::file::{ExportLock, OnDisk};
 use crate::run::table;
 use crate::run::terminalize::{self, Place};
 use crate::step::Step;
 
-use scene::{Course, Scene, has_journal, judge, place, status_of};
+use scene::{Course, Scene, judge, status_of};
+use validate::validate;
 
 pub use go_on::{GoneOn, Way, start_or_resume};
 pub use outcome::{Action, Ending, Options, Outcome};
@@ -77,15 +83,17 @@ pub fn recover(store: &Store, run_id: &RunId, options: &Options) -> Result<Outco
     if course != Course::Stale {
         return ended(store, run_id, options, &scene, course);
     }
-    match claim(store, run_id, options) {
-        Ok(claimed) => under_claim(store, run_id, claimed),
-        Err(refusal) => {
-            // Another recovery may have been faster. Only where the run has not ended does its lock matter.
-            let (scene, course) = look(store, run_id, options)?;
-            match course {
-                Course::Stale => Err(refusal),
-                course => ended(store, run_id, options, &scene, course),
-            }
+    let made = scene.lacks_directory();
+    if made && scene.journaled {
+        // No directory is made for a run that would be refused afterwards.
+        store.read(|tx| validate(tx, run_id))?;
+    }
+    let export = scene.place.lock(store)?;
+    match store.write(|tx| claim(tx, store, run_id, options))? {
+        Found::Stale(claimed) => under_claim(store, run_id, &claimed, &export, made),
+        Found::Other(scene, course) => {
+            drop(export);
+            ended(store, run_id, options, &scene, course)
         }
     }
 }
@@ -98,6 +106,13 @@ fn look(store: &Store, run_id: &RunId, options: &Options) -> Result<(Scene, Cour
     })
 }
 
+/// What a recovery finds once it has the export lock.
+enum Found {
+    Stale(Claimed),
+    /// Another recovery has ended the run meanwhile.
+    Other(Scene, Course),
+}
+
 /// A claimed run, as it was in the transaction that set the claim.
 struct Claimed {
     claim: Claim,
@@ -105,32 +120,41 @@ struct Claimed {
     place: Place,
 }
 
-fn claim(store: &Store, run_id: &RunId, options: &Options) -> Result<Claimed> {
+/// Claims the run where it still is stale.
+fn claim(tx: &Transaction<'_>, store: &Store, run_id: &RunId, options: &Options) -> Result<Found> {
+    let scene = Scene::look(tx, store, run_id, options)?;
+    let course = scene.course()?;
+    if course != Course::Stale {
+        return Ok(Found::Other(scene, course));
+    }
     let claimer = store.processes().current();
-    store.write(|tx| {
-        let run = table::get(tx, run_id)?;
-        let (journaled, place) = (has_journal(tx, run_id)?, place(tx, &run, options)?);
-        let claim = lock::claim(tx, store.clock(), &judge(store, options), run_id, &claimer)?;
-        Ok(Claimed { claim, journaled, place })
-    })
+    let claim = lock::claim(tx, store.clock(), &judge(store, options), run_id, &claimer)?;
+    Ok(Found::Stale(Claimed { claim, journaled: scene.journaled, place: scene.place }))
 }
 
-fn under_claim(store: &Store, run_id: &RunId, claimed: Claimed) -> Result<Outcome> {
+fn under_claim(
+    store: &Store,
+    run_id: &RunId,
+    claimed: &Claimed,
+    export: &ExportLock,
+    made: bool,
+) -> Result<Outcome> {
     let Claimed { claim, journaled, place } = claimed;
     store.reached(Step::Claimed);
     let mut steps = vec![Action::Claim { owner_pid: claim.lock().owner.pid }];
-    let status = if journaled {
-        mend::mend(store, run_id, &claim, &place, &mut steps).map(|end| status_of(&end))
+    let status = if *journaled {
+        mend::mend(store, run_id, claim, place, export, made, &mut steps).map(|end| status_of(&end))
     } else {
-        without_journal(store, run_id, &claim, &place, &mut steps)
+        steps.extend(made.then_some(Action::MakeDirectory));
+        without_journal(store, run_id, claim, place, export, &mut steps)
     };
     let status = status.inspect_err(|_| {
         // The first error is the one to tell; a claim that stays is taken over by the next recovery.
-        let _ = store.write(|tx| lock::unclaim(tx, &claim));
+        let _ = store.write(|tx| lock::unclaim(tx, claim));
     })?;
     Ok(Outcome {
         run_id: run_id.clone(),
-        run_dir: place.run_dir,
+        run_dir: place.run_dir.clone(),
         ending: Ending::Recovered,
         status,
         steps,
@@ -143,12 +167,10 @@ fn without_journal(
     run_id: &RunId,
     claim: &Claim,
     place: &Place,
+    export: &ExportLock,
     steps: &mut Vec<Action>,
 ) -> Result<Option<String>> {
-    if !place.run_dir.is_dir() {
-        steps.push(Action::MakeDirectory);
-    }
-    let ended = terminalize::under_claim(store, run_id, claim, place)?;
+    let ended = terminalize::under_claim(store, run_id, claim, place, export)?;
     steps.extend(ended.kept_as.map(|name| Action::KeepFile { label: "corrupt", name: Some(name) }));
     if let Some(sha256) = ended.receipt {
         steps.push(Action::ExportReceipt { sha256: Some(sha256) });

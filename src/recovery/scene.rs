@@ -152,7 +152,7 @@ pub(super) fn status_of(snapshot: &Object) -> Option<String> {
 }
 
 /// Whether the run has a journal: activated or not, where there are events.
-pub(super) fn has_journal(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
+fn has_journal(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
     let mut statement = tx.prepare_cached(include_str!("sql/has_journal.sql"))?;
     Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| row.get(0))?)
 }
@@ -168,7 +168,7 @@ fn known_last(tx: &Transaction<'_>, run_id: &RunId) -> Result<Option<LastSnapsho
 }
 
 /// Where the run lives: the directory that was given, which must be there and no other run's, else the known one.
-pub(super) fn place(tx: &Transaction<'_>, run: &Run, options: &Options) -> Result<Place> {
+fn place(tx: &Transaction<'_>, run: &Run, options: &Options) -> Result<Place> {
     let Some(given) = &options.run_dir else {
         return Ok(Place { run_dir: run.directory()?.to_path_buf(), moved: false });
     };

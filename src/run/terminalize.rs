@@ -1,6 +1,6 @@
 //! Ending a run without a journal whose owner is dead: the legacy way (contract recovery.md, Recovery, 6).
 //!
-//! The lock's row is claimed in one transaction; then, with no transaction open, an unparseable run.json is set aside
+//! Under the run's export lock the lock's row is claimed in one transaction; then, with no transaction open, an unparseable run.json is set aside
 //! and the failure receipt replaces run.json; then one transaction keeps the receipt, notes the status and removes the
 //! row. A crash anywhere leaves a claimed row of a dead claimer, which the next caller takes over: it finds the
 //! receipt in run.json (terminal: nothing is made anew) or makes it.
@@ -54,23 +54,28 @@ impl Place {
 pub(crate) fn dead_owner(store: &Store, run_id: &RunId) -> Result<Ended> {
     let judge = Judge::new(store);
     let claimer = store.processes().current();
-    let (place, claim) = store.write(|tx| {
-        let run_dir = table::get(tx, run_id)?.directory()?.to_path_buf();
-        let claim = lock::claim(tx, store.clock(), &judge, run_id, &claimer)?;
-        Ok((Place { run_dir, moved: false }, claim))
-    })?;
+    let run_dir = store.read(|tx| Ok(table::get(tx, run_id)?.directory()?.to_path_buf()))?;
+    let place = Place { run_dir, moved: false };
+    let export = place.lock(store)?;
+    let claim = store.write(|tx| lock::claim(tx, store.clock(), &judge, run_id, &claimer))?;
     store.reached(Step::Claimed);
-    under_claim(store, run_id, &claim, &place).inspect_err(|_| {
+    under_claim(store, run_id, &claim, &place, &export).inspect_err(|_| {
         // The first error is the one to tell; a claim that stays is taken over by the next caller.
         let _ = store.write(|tx| lock::unclaim(tx, &claim));
     })
 }
 
-/// [`dead_owner`] under a claim that the caller has taken, and gives back after an error.
-pub(crate) fn under_claim(store: &Store, run_id: &RunId, claim: &Claim, place: &Place) -> Result<Ended> {
+/// [`dead_owner`] under an export lock and a claim that the caller has taken. After an error the caller gives the claim
+/// back.
+pub(crate) fn under_claim(
+    store: &Store,
+    run_id: &RunId,
+    claim: &Claim,
+    place: &Place,
+    export: &ExportLock,
+) -> Result<Ended> {
     let recovered_at = offset_time(crate::clock::to_micros(store.clock().now()));
-    let export = place.lock(store)?;
-    let (base, kept_as) = base(store, &export, &place.run_dir)?;
+    let (base, kept_as) = base(store, export, &place.run_dir)?;
     let made = receipt::receipt(&base, &dead(claim), &recovered_at, false)
         .map(|object| (json::snapshot_bytes(&object), object));
     if let Some((bytes, _)) = &made {
@@ -101,13 +106,13 @@ fn base(store: &Store, export: &ExportLock, run_dir: &Path) -> Result<(Object, O
         OnDisk::Snapshot(_, object) => (object, None),
         OnDisk::Missing => {
             // A recovery that died after the renaming left a file that this receipt is to name.
-            let kept = file::last_kept(run_dir, "corrupt")?;
+            let kept = file::last_kept(run_dir, "corrupt")?.map(|name| format!("{text}/{name}"));
             (receipt::unavailable_snapshot(text, kept.as_deref()), None)
         }
         OnDisk::Unparseable(_) => {
             let name = export.set_aside("corrupt", store.clock())?;
             store.reached(Step::CorruptRenamed);
-            (receipt::unavailable_snapshot(text, Some(&name)), Some(name))
+            (receipt::unavailable_snapshot(text, Some(&format!("{text}/{name}"))), Some(name))
         }
     })
 }

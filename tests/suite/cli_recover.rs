@@ -1,10 +1,11 @@
 //! `legbook runs recover`: what it prints, its exit codes, and that the commands which are printed run as printed.
 
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::support::{Process, Workspace, orphaned, started};
+use crate::support::{Answer, Process, Workspace, orphaned, started};
 
 #[test]
 fn a_dead_owners_run_is_ended_once() {
@@ -133,4 +134,28 @@ fn the_command_that_is_printed_beside_a_stale_lock_runs_as_printed() {
     let words = shlex::split(printed).unwrap();
     assert_eq!(words[..3], ["legbook", "--store", "my store.db"], "{show:?}");
     assert!(workspace.legbook(&words[1..]).expect(0).starts_with("recovered: "));
+}
+
+#[test]
+fn of_six_recoveries_at_once_one_recovers_and_all_succeed() {
+    for run_json in ["kept", "missing", "torn"] {
+        let workspace = Workspace::new();
+        orphaned(&workspace, "r1");
+        match run_json {
+            "missing" => fs::remove_file(workspace.run_json("r1")).unwrap(),
+            "torn" => fs::write(workspace.run_json("r1"), "{").unwrap(),
+            _ => {}
+        }
+        let children: Vec<_> = (0..6)
+            .map(|_| {
+                let mut command = workspace.command(["runs", "recover", "r1", "--json"]);
+                command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+            })
+            .collect();
+        let answers: Vec<_> =
+            children.into_iter().map(|child| Answer::of(child.wait_with_output().unwrap()).json()).collect();
+        let recovered = answers.iter().filter(|answer| answer["ending"] == "recovered").count();
+        assert_eq!(recovered, 1, "{run_json}: {answers:?}");
+        assert!(answers.iter().all(|answer| answer["status"] == "failed"), "{answers:?}");
+    }
 }
