@@ -9,9 +9,9 @@ use super::schema::{Bound, Expected};
 use crate::error::Result;
 use crate::event::JournalBounds;
 
-pub(super) const MAX_JOURNAL_EVENTS: &str = "max-journal-events";
-pub(super) const MAX_JOURNAL_BYTES: &str = "max-journal-bytes";
-pub(super) const MAX_CHECKPOINT_BYTES: &str = "max-checkpoint-bytes";
+pub(crate) const MAX_JOURNAL_EVENTS: &str = "max-journal-events";
+pub(crate) const MAX_JOURNAL_BYTES: &str = "max-journal-bytes";
+pub(crate) const MAX_CHECKPOINT_BYTES: &str = "max-checkpoint-bytes";
 
 /// The bounds of one store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -136,7 +136,7 @@ impl Remedy {
         Self::command(&[&["legbook", "--store", &store], arguments].concat())
     }
 
-    pub(super) fn command(words: &[&str]) -> Self {
+    pub(crate) fn command(words: &[&str]) -> Self {
         Self::Command(words.iter().map(|word| (*word).to_owned()).collect())
     }
 

@@ -37,8 +37,8 @@ use crate::error::{Error, Result, StoreError};
 use crate::lock::Judge;
 use crate::process::ProcessTable;
 
-pub(crate) use bounds::Bounds;
-pub(crate) use runs::{Court, RECEIPT_ROOM, Run, Unread};
+pub(crate) use bounds::{Bounds, MAX_CHECKPOINT_BYTES, MAX_JOURNAL_BYTES, MAX_JOURNAL_EVENTS};
+pub(crate) use runs::{Court, LIVE_OWNER, RECEIPT_ROOM, Run, Unread};
 pub(crate) use verdict::Fault;
 
 pub use finding::{Finding, Kind, Remedy, Severity};

@@ -19,6 +19,9 @@ use crate::lock::{self, Judge, LockState};
 use crate::run::directory;
 use crate::run::file::{self, OnDisk};
 
+/// What is said of a run whose owner lives.
+pub(crate) const LIVE_OWNER: &str = "live owner";
+
 /// By how many bytes a receipt may be larger than the checkpoint that it is made of.
 pub(crate) const RECEIPT_ROOM: u64 = 64 * 1024;
 
@@ -122,7 +125,7 @@ impl Court<'_> {
                 let state = lock::state_in(self.connection, &self.judge, None, &run_id)?;
                 if state.is_live_owner_of(&run_id) {
                     self.look_at_live(run, findings)?;
-                    return Ok(RunVerdict::ok(&run.run_id, "live owner"));
+                    return Ok(RunVerdict::ok(&run.run_id, LIVE_OWNER));
                 }
                 state
             }
@@ -203,10 +206,6 @@ impl Court<'_> {
     }
 
     fn check_chain(&self, run_id: &str) -> Result<(), Stop> {
-        let of_run = named_params! { ":run_id": run_id };
-        if self.one(include_str!("sql/partial_tail.sql"), of_run)?.unwrap_or(false) {
-            return stop(Reason::PartialTail, "bytes without a newline stand behind the last whole line");
-        }
         let fault = self
             .connection
             .query_row(include_str!("sql/chain.sql"), named_params! { ":run_id": run_id }, |row| {
@@ -216,11 +215,18 @@ impl Court<'_> {
         if let Some((place, rule)) = fault {
             return stop(Reason::MalformedChain, format!("line {place}: {rule}"));
         }
-        match self.one::<String>(include_str!("sql/head.sql"), named_params! { ":run_id": run_id })? {
-            None => stop(Reason::EmptyJournal, "the run was activated, and no event is there"),
-            Some(of) if of != run_id => stop(Reason::RunIdMismatch, "the journal is another run's"),
-            Some(_) => Ok(()),
+        let of_run = named_params! { ":run_id": run_id };
+        let head = self.one::<String>(include_str!("sql/head.sql"), of_run)?;
+        match head {
+            None => return stop(Reason::EmptyJournal, "the run has a journal, but no whole event"),
+            Some(of) if of != run_id => return stop(Reason::RunIdMismatch, "the journal is another run's"),
+            Some(_) => {}
         }
+        // Last, because the words for it are mild: the whole lines are known to be good by now.
+        if self.one(include_str!("sql/partial_tail.sql"), of_run)?.unwrap_or(false) {
+            return stop(Reason::PartialTail, "the last line has no newline");
+        }
+        Ok(())
     }
 
     fn checkpoint(&self, run: &Run) -> Result<Checkpoint, Stop> {

@@ -68,14 +68,14 @@ macro_rules! reasons {
 reasons! {
     /// The journal has more events or bytes than its bound; it was not parsed.
     JournalBound "journal-bound-exceeded" "bound exceeded" Fail,
-    /// The journal ends in a line that was cut off: only where a legacy program wrote it.
-    PartialTail "partial-tail" "partial tail" Fail,
     /// A line that is no valid event, a gap, a broken link, another run's event among this one's, a repeated key.
     MalformedChain "malformed-chain" "malformed chain" Fail,
     /// A journal without an event.
     EmptyJournal "empty-journal" "empty journal" Fail,
     /// A whole chain, of another run.
     RunIdMismatch "run-id-mismatch" "run_id mismatch" Fail,
+    /// The whole lines are a good chain, and the last line was cut off. Only a legacy program leaves such a journal.
+    PartialTail "partial-tail" "partial tail" Fail,
     /// Events, but none of them names a checkpoint.
     NoCheckpoint "no-checkpoint" "no checkpoint event in journal" Fail,
     /// The latest checkpoint is larger than its bound; it was not read.
@@ -84,6 +84,8 @@ reasons! {
     CheckpointFault "checkpoint-fault" "checkpoint fault" Fail,
     /// Events after the latest checkpoint that it does not account for.
     UncoveredTail "uncovered-tail" "uncovered tail" Fail,
+    /// A legacy directory of a newer program, so it could not be judged. Its chain holds.
+    NewerFormat "newer-format" "newer format" Warn,
     /// There is no run.json, and the checkpoint can give it back.
     RunJsonMissing "run-json-missing" "run.json missing with valid checkpoint" Warn,
     /// run.json is no JSON object, and the checkpoint can give it back.

@@ -20,6 +20,16 @@ pub enum LegacyError {
         /// The rule that is broken.
         rule: String,
     },
+    /// A directory that a newer program has written. Its chain holds.
+    #[error("{} is refused: newer format: {what}", directory.display())]
+    NewerFormat {
+        /// The run directory.
+        directory: PathBuf,
+        /// What is newer.
+        what: String,
+        /// The number of events, if that is all that is newer.
+        events: Option<u64>,
+    },
     /// What was named holds no run.
     #[error("{} is no legacy run directory: it has neither run.json nor events/lifecycle.jsonl", directory.display())]
     NotARun {
@@ -57,7 +67,11 @@ impl ChainFault {
             | Self::Link { line }
             | Self::MixedRuns { line }
             | Self::RepeatedKey { line } => Some(*line),
-            Self::TooManyEvents { .. } | Self::TooManyBytes { .. } | Self::Empty | Self::RunId => None,
+            Self::TooManyEvents { .. }
+            | Self::TooManyBytes { .. }
+            | Self::Empty
+            | Self::RunId
+            | Self::PartialTail => None,
         }
     }
 }

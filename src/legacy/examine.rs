@@ -3,7 +3,7 @@
 //!
 //! One directory after the other is read into tables in memory and asked about; nothing is written anywhere. What can't be
 //! put into a table (a file that is no regular one, or larger than its bound) is a fault of its own. The bounds are the
-//! default ones, which are legacy's.
+//! default ones, which are legacy's. A directory of a newer program is not damaged: its verdict is `newer format`.
 //!
 //! Where the owner lives it may write meanwhile, so its run is ok and nothing else of it is read.
 
@@ -13,20 +13,22 @@ use std::path::Path;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, named_params};
 
+use super::advice::remedy;
 use super::find::{RunDirectory, newest_first, run_directories};
 use super::folder::{Folder, Opened, Trouble};
 use super::layout::{self, CHECKPOINTS, JOURNAL, JOURNAL_PATH, RUN_JSON};
 use super::lock;
+use super::newer::{self, Newer};
 use super::source::Source;
 use crate::clock::{offset_time, parse_time};
 use crate::db::inspect;
 use crate::digest::Digest;
 use crate::doctor::{
-    Bounds, Court, Fault, Finding, Kind, NEWEST, Options, RECEIPT_ROOM, Reason, Remedy, Report, Run,
-    RunVerdict, Unread,
+    Bounds, Court, Fault, Finding, Kind, LIVE_OWNER, MAX_CHECKPOINT_BYTES, MAX_JOURNAL_BYTES,
+    MAX_JOURNAL_EVENTS, NEWEST, Options, RECEIPT_ROOM, Reason, Report, Run, RunVerdict, Unread, Verdict,
 };
 use crate::error::{Error, LegacyError, Result};
-use crate::event::{CHECKPOINT_EVENT_TYPE, CheckpointPayload, Event};
+use crate::event::{CHECKPOINT_EVENT_TYPE, CheckpointPayload, Event, JournalBounds};
 use crate::json;
 use crate::lock::Judge;
 use crate::process::Identity;
@@ -69,12 +71,10 @@ impl Examination<'_> {
             Ok(source) => source,
             Err(Error::Legacy(LegacyError::NotARun { .. })) => return Ok(RunVerdict::omitted(&name)),
             Err(Error::Legacy(LegacyError::Refused { file, rule, .. })) => {
-                let fault = fault(Reason::MalformedChain, format!("{file}: {rule}"));
-                return Ok(RunVerdict::fault(&name, fault, remedy(Reason::MalformedChain)));
+                return Ok(unopened(&name, &directory.path, format!("{file}: {rule}")));
             }
             Err(Error::Io { source, .. }) => {
-                let fault = fault(Reason::MalformedChain, format!("it can't be read: {source}"));
-                return Ok(RunVerdict::fault(&name, fault, remedy(Reason::MalformedChain)));
+                return Ok(unopened(&name, &directory.path, format!("it cannot be read: {source}")));
             }
             Err(error) => return Err(error),
         };
@@ -87,10 +87,11 @@ impl Examination<'_> {
             source: &source,
             bounds: Bounds::default(),
             unread: Unread::default(),
+            latest: None,
             damaged: Vec::new(),
         };
         filling.fill(&self.judge, self.full)?;
-        let Filling { unread, damaged, .. } = filling;
+        let Filling { unread, latest, damaged, .. } = filling;
         let run = Run { run_id: name.clone(), run_dir: None, journaled: true, unread };
         let court = Court {
             store: &directory.path,
@@ -99,14 +100,58 @@ impl Examination<'_> {
             judge: self.judge,
         };
         // What else the court finds is about columns, which there are none of here.
-        let mut verdict = court.judge(&run, &mut Vec::new())?;
-        if let Some(reason) = verdict.reason {
-            verdict.remedy = Some(remedy(reason));
-        }
+        let verdict = court.judge(&run, &mut Vec::new())?;
         findings.extend(damaged.into_iter().map(|what| {
-            Finding::of_run(&name, Kind::CheckpointDamaged, what, remedy(Reason::CheckpointFault))
+            let remedy = remedy(&directory.path, latest, &fault(Reason::CheckpointFault, ""));
+            Finding::of_run(&name, Kind::CheckpointDamaged, what, remedy)
         }));
-        Ok(verdict)
+        let fault = match newer(&source, &verdict) {
+            Some(newer) => Some(fault(Reason::NewerFormat, newer.what)),
+            None => verdict.reason.map(|reason| Fault {
+                reason,
+                detail: verdict.detail.clone(),
+                needs: needs(&source, reason, &run.unread),
+            }),
+        };
+        Ok(match fault {
+            Some(fault) => {
+                let remedy = remedy(&source.directory, latest, &fault);
+                RunVerdict::fault(&name, fault, remedy)
+            }
+            None => verdict,
+        })
+    }
+}
+
+/// The verdict on a directory that could not be opened.
+fn unopened(name: &str, directory: &Path, detail: String) -> RunVerdict {
+    let fault = fault(Reason::MalformedChain, detail);
+    let remedy = remedy(directory, None, &fault);
+    RunVerdict::fault(name, fault, remedy)
+}
+
+/// What of the directory a newer program has written, if that is why it cannot be judged. Damage comes first.
+fn newer(source: &Source, verdict: &RunVerdict) -> Option<Newer> {
+    let events = source.events.as_ref()?;
+    match verdict.reason {
+        Some(Reason::MalformedChain | Reason::JournalBound) => {
+            newer::in_journal(events, source.run_id.as_str(), JournalBounds::default())
+        }
+        _ if verdict.verdict == Verdict::Fail || verdict.says == LIVE_OWNER => None,
+        _ => newer::in_evidence(events),
+    }
+}
+
+/// The limit that keeps a directory from being read, and the value that it would need.
+fn needs(source: &Source, reason: Reason, unread: &Unread) -> Option<(&'static str, u64)> {
+    match reason {
+        Reason::JournalBound if unread.journal.is_none() => {
+            let found = source.events.as_ref()?.file(JOURNAL).ok()??;
+            let lines = BufReader::new(found.file.take(found.size)).split(b'\n').count();
+            Some((MAX_JOURNAL_EVENTS, lines as u64))
+        }
+        Reason::JournalBound => unread.journal.as_ref()?.needs,
+        _ => unread.checkpoint.as_ref()?.needs,
     }
 }
 
@@ -116,6 +161,8 @@ struct Filling<'a> {
     source: &'a Source,
     bounds: Bounds,
     unread: Unread,
+    /// The latest checkpoint that a valid event names.
+    latest: Option<Digest>,
     /// What is wrong with checkpoints that are not the latest, where all were asked for.
     damaged: Vec<String>,
 }
@@ -141,6 +188,7 @@ impl Filling<'_> {
         let folder = events.folder(CHECKPOINTS);
         let mut older = checkpoints;
         let Some(latest) = older.pop() else { return Ok(()) };
+        self.latest = Some(latest.sha256);
         self.latest(&folder, &latest)?;
         if full {
             older.sort_unstable_by_key(|payload| payload.sha256);
@@ -246,7 +294,8 @@ impl From<Trouble> for Stop {
             Trouble::TooLarge { .. } => Reason::JournalBound,
             Trouble::Rule(_) | Trouble::Io(_) => Reason::MalformedChain,
         };
-        Self::Unread(fault(reason, format!("{JOURNAL_PATH}: {}", trouble.rule())))
+        let needs = trouble.size().map(|size| (MAX_JOURNAL_BYTES, size));
+        Self::Unread(Fault { needs, ..fault(reason, format!("{JOURNAL_PATH}: {}", trouble.rule())) })
     }
 }
 
@@ -287,7 +336,10 @@ fn read_checkpoint(
             Trouble::TooLarge { .. } => Reason::CheckpointBound,
             Trouble::Rule(_) | Trouble::Io(_) => Reason::CheckpointFault,
         };
-        fault(reason, trouble.rule())
+        Fault {
+            needs: trouble.size().map(|size| (MAX_CHECKPOINT_BYTES, size)),
+            ..fault(reason, trouble.rule())
+        }
     };
     let gone = || fault(Reason::CheckpointFault, "its file is not there");
     let folder = folder.as_ref().map_err(unread)?.as_ref().ok_or_else(gone)?;
@@ -307,21 +359,4 @@ fn damage(folder: &Opened<Folder>, payload: &CheckpointPayload) -> Option<String
 
 fn fault(reason: Reason, detail: impl Into<String>) -> Fault {
     Fault { reason, detail: detail.into(), needs: None }
-}
-
-/// What can be done about a legacy directory. No command of legbook changes one.
-fn remedy(reason: Reason) -> Remedy {
-    Remedy::advice(match reason {
-        Reason::RunJsonMissing | Reason::RunJsonUnparseable | Reason::RunJsonBehind => {
-            "the legacy program's own recovery restores it; or import the run and export it again"
-        }
-        Reason::PartialTail => {
-            "the legacy program's own recovery puts the partial line into quarantine; an import keeps it, too"
-        }
-        Reason::JournalBound | Reason::CheckpointBound => {
-            "no legacy program reads it; a store with raised bounds can take it in"
-        }
-        Reason::RunJsonUnreadable => "make run.json and its folder readable, a regular file of its own",
-        _ => "keep a copy of the directory, then put back the last copy that was whole",
-    })
 }

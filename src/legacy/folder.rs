@@ -46,6 +46,16 @@ impl Trouble {
     }
 }
 
+impl Trouble {
+    /// How many bytes there are, if they are too many.
+    pub(super) fn size(&self) -> Option<u64> {
+        match self {
+            Self::TooLarge { size, .. } => Some(*size),
+            Self::Rule(_) | Self::Io(_) => None,
+        }
+    }
+}
+
 impl From<Errno> for Trouble {
     fn from(errno: Errno) -> Self {
         Self::Io(errno.into())

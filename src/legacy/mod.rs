@@ -8,8 +8,10 @@
 //!   directories a path means.
 //! * `import` and `kept`: each directory whole or not at all, many in one transaction. `export` and `tree`: one directory,
 //!   one rename.
-//! * `examine` and `lock`: doctor over directories; nothing is written.
+//! * `examine` and `lock`: doctor over directories; nothing is written. `advice`: what a person can do about a verdict.
+//! * `newer`: telling a directory of a newer program from a damaged one.
 
+mod advice;
 mod examine;
 mod export;
 mod find;
@@ -18,6 +20,7 @@ mod import;
 mod kept;
 mod layout;
 mod lock;
+mod newer;
 mod source;
 mod tree;
 

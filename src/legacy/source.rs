@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, Opened, Trouble};
 use super::layout::{EVENTS, JOURNAL, JOURNAL_PATH, ROOT, RUN_JSON};
+use super::newer::Newer;
 use crate::error::{Error, LegacyError, Result};
 use crate::id::RunId;
 
@@ -56,6 +57,12 @@ impl Source {
     /// Refuses the directory for a line of its journal.
     pub(super) fn refuse_line(&self, line: u64, rule: &str) -> Error {
         refused(&self.directory, JOURNAL_PATH, Some(line), format!("line {line}: {rule}"))
+    }
+
+    /// Refuses the directory because a newer program has written it.
+    pub(super) fn newer(&self, newer: Newer) -> Error {
+        let Newer { what, events } = newer;
+        LegacyError::NewerFormat { directory: self.directory.clone(), what, events }.into()
     }
 
     /// The error that `trouble` with `file` is.

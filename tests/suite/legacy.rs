@@ -174,6 +174,8 @@ fn a_partial_last_line_is_kept_told_and_comes_out_where_it_was() {
     assert_eq!((kept.whole_lines, kept.byte_size, kept.sha256), (2, 40, Digest::of(partial.as_bytes())));
     comes_out_as(&home, "r", &directory);
     assert_eq!(look(home.store.path(), true, None).unwrap().runs[0].says, "partial tail");
+    let readiness = legbook::shadow::readiness(&home.store, &id("r"));
+    assert!(readiness.reasons.contains(&legbook::shadow::Reason::JournalUnreadable), "{readiness:?}");
     assert_eq!(home.import(&directory).unwrap().outcome, Outcome::Unchanged);
 
     // The legacy program quarantines it and goes on.
@@ -529,10 +531,14 @@ fn a_store_with_raised_bounds_takes_what_legacy_cannot_read_and_says_so() {
         legacy_run.append("run.planning.completed", &key, legbook::json::Object::default());
     }
     legacy_run.write(&workspace.path());
-    workspace
-        .legbook(["runs", "import", "r"])
-        .refused(2, "bound exceeded: the journal has more than 512 events");
-    workspace.legbook(["db", "set", "max-journal-events", "600"]).expect(0);
+    LegacyRun::new("small", &["started"]).write(&workspace.path());
+    workspace.legbook(["runs", "import", "small"]).expect(0);
+    workspace.legbook(["db", "set", "max-journal-events", "512"]).expect(0);
+    let refused = workspace.legbook(["runs", "import", "r"]);
+    let said = refused.refused(2, "newer format: the journal has 600 events, and at most 512 are read here");
+    // What the help says is run.
+    let raise = said.rsplit("legbook ").next().unwrap().trim();
+    workspace.legbook(raise.split(' ')).expect(0);
     workspace.legbook(["runs", "import", "r"]).expect(0);
     let answer = workspace.legbook(["runs", "export", "r", "--to", "out", "--json"]).json();
     assert_eq!(answer["runs"][0]["within_legacy_bounds"], false);
@@ -546,4 +552,17 @@ fn without_a_terminal_there_is_no_bar_and_quiet_says_nothing() {
     let answer = workspace.legbook(["runs", "import", "r"]);
     assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "no bar without a terminal");
     assert_eq!(workspace.legbook(["runs", "import", "r", "--quiet"]).stdout, "");
+}
+
+#[test]
+fn an_import_names_the_directories_that_hold_no_run() {
+    let workspace = Workspace::new();
+    LegacyRun::new("r", &["started"]).write(&workspace.path().join("runs"));
+    fs::create_dir(workspace.path().join("runs/empty")).unwrap();
+    let answer = workspace.legbook(["runs", "import", "runs"]);
+    answer.expect(0);
+    assert!(answer.stderr.contains("runs/empty: passed over: it has neither run.json nor"), "{answer:?}");
+    assert_eq!(workspace.legbook(["runs", "import", "runs", "--json"]).json()["passed_over"], 1);
+    let shown = workspace.legbook(["runs", "show", "r"]);
+    assert!(shown.expect(0).contains("run.json   is kept as it was imported"), "{shown:?}");
 }

@@ -156,7 +156,7 @@ fn a_live_lock_of_this_very_run_speaks_for_it() {
     };
     let owner = Process::new();
     lock(&workspace, &owner.pid(), &runs.join("mine"));
-    assert_eq!((says("mine").as_str(), says("other").as_str()), ("live owner", "partial tail"));
+    assert_eq!((says("mine").as_str(), says("other").as_str()), ("live owner", "empty journal"));
     // run.json says which workspace.
     let elsewhere = tempfile::tempdir().unwrap();
     let real = elsewhere.path().canonicalize().unwrap();
@@ -166,11 +166,11 @@ fn a_live_lock_of_this_very_run_speaks_for_it() {
     let pid = owner.pid();
     drop(owner);
     lock(&workspace, &pid, &runs.join("mine"));
-    assert_eq!((says("mine").as_str(), says("other").as_str()), ("partial tail", "partial tail"));
+    assert_eq!((says("mine").as_str(), says("other").as_str()), ("empty journal", "empty journal"));
     // What can't be read is no live owner.
     for spoiled in ["", "[]", r#"{"pid": true}"#, r#"{"pid": -1, "run_dir": "x"}"#] {
         fs::write(workspace.join(".brigade/run.lock/owner.json"), spoiled).unwrap();
-        assert_eq!(says("mine"), "partial tail");
+        assert_eq!(says("mine"), "empty journal");
     }
 }
 

@@ -172,15 +172,17 @@ fn what_is_larger_than_its_bound_is_not_read() {
 }
 
 #[test]
-fn a_513th_event_is_one_too_many() {
+fn more_events_than_any_program_writes_are_too_many() {
     let folder = tempfile::tempdir().unwrap();
     let mut legacy_run = LegacyRun::new("r", &["started"]);
-    while legacy_run.lines.len() < 513 {
+    while legacy_run.lines.len() < 2_049 {
         let key = format!("key-{}", legacy_run.lines.len());
         legacy_run.append("run.planning.completed", &key, legbook::json::Object::default());
     }
     let directory = legacy_run.write(folder.path());
-    let error = Home::new().refuses(&directory);
+    let home = Home::new();
+    legbook::settings::set(&home.store, "max-journal-events", 512).unwrap();
+    let error = home.refuses(&directory);
     assert!(error.contains("bound exceeded: the journal has more than 512 events"), "{error}");
     let report = legacy::examine(&directory, options(true, None)).unwrap();
     assert_eq!(report.runs[0].says, "bound exceeded");
@@ -246,10 +248,26 @@ fn a_partial_line_anywhere_else_is_a_broken_chain() {
 }
 
 #[test]
-fn one_line_that_never_ended_is_partial_whatever_it_says() {
+fn a_partial_last_line_does_not_hide_a_damaged_chain() {
+    type Spoil = fn(String) -> String;
+    let spoils: [(&str, Spoil); 4] = [
+        ("malformed chain", |journal| journal.replacen("\"sequence\":1", "\"sequence\":7", 1)),
+        ("malformed chain", |journal| journal.lines().skip(1).map(|line| format!("{line}\n")).collect()),
+        ("run_id mismatch", |journal| LegacyRun::new("other", &["started"]).journal() + &journal[..0]),
+        ("partial tail", |journal| journal),
+    ];
+    for (verdict, spoil) in spoils {
+        let hostile = Hostile::new();
+        hostile.spoil_journal(|journal| spoil(journal) + "{\"event");
+        assert_eq!(hostile.verdict(), format!("fail: {verdict}"));
+    }
+}
+
+#[test]
+fn one_line_that_never_ended_is_no_event_whatever_it_says() {
     let hostile = Hostile::new();
     hostile.spoil_journal(|journal| journal.lines().next().unwrap().to_owned());
-    assert_eq!(hostile.verdict(), "fail: partial tail");
+    assert_eq!(hostile.verdict(), "fail: empty journal");
     let home = Home::new();
     let imported = home.import(&hostile.directory).unwrap();
     assert_eq!((imported.events, imported.partial.unwrap().whole_lines), (0, 0));

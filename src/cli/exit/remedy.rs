@@ -164,12 +164,26 @@ fn checkpoint_remedy(error: &CheckpointError, program: &str) -> String {
     }
 }
 
+/// How a run is ended that no lock belongs to.
+fn take_up_and_end(run_id: &dyn std::fmt::Display, program: &str) -> String {
+    format!(
+        "resume it and finish it with the token that is printed: {program} runs start {run_id} --resume --lease 1m; \
+         {program} runs finish {run_id} failed --token TOKEN"
+    )
+}
+
 fn run_remedy(error: &RunError, program: &str) -> String {
     match error {
         RunError::Unknown(_) => format!("`{program} runs list` shows the runs there are"),
         RunError::NoRuns => format!("begin one: {program} runs start RUN_ID"),
         RunError::Exists(run_id) => {
             format!("take another id, or take the run up again: {program} runs start {run_id} --resume")
+        }
+        RunError::NoDirectory(run_id) => {
+            format!(
+                "give the run a directory: {program} runs export {run_id}; to end the run, {}",
+                take_up_and_end(run_id, program)
+            )
         }
         RunError::NotOwner(run_id) => format!("take the lock again: {program} runs start {run_id} --resume"),
         RunError::DirectoryTaken { .. } => "give another directory with --run-dir, or leave it out".into(),
@@ -274,10 +288,13 @@ fn recovery_remedy(error: &RecoveryError, program: &str) -> String {
             "keep a copy of the store, then look at the row: sqlite3 \"$({program} db path)\" \"SELECT * FROM locks\"; {program} runs lock {run_id}"
         ),
         RecoveryError::NoLock { run_id, journaled: true } => {
-            format!("put the store's last snapshot back as run.json: {program} runs export {run_id}")
+            format!(
+                "put the store's last snapshot back as run.json: {program} runs export {run_id}; to end the run, {}",
+                take_up_and_end(run_id, program)
+            )
         }
         RecoveryError::NoLock { run_id, .. } => {
-            format!("take the run up again: {program} runs start {run_id} --resume")
+            format!("to end the run, {}", take_up_and_end(run_id, program))
         }
         RecoveryError::DirectoryGone { run_id, found: Some(found), .. } => {
             let found = quoted(found);
@@ -302,6 +319,17 @@ fn legacy_remedy(error: &LegacyError, program: &str) -> String {
                 "nothing was changed; `{program} db info` shows the bounds, and `{program} db set` raises one"
             )
         }
+        LegacyError::NewerFormat { events: Some(events), .. } => format!(
+            "nothing of the directory was taken; raise the limit, then import again: {program} db set max-journal-events {events}"
+        ),
+        LegacyError::NewerFormat { .. } => {
+            "nothing of the directory was taken; leave it as it is, and import it with a newer legbook".into()
+        }
+        LegacyError::Refused { directory, file, .. }
+            if [".", ".brigade", ".brigade/runs"].contains(&file.as_str()) =>
+        {
+            real_directory(&directory.join(file))
+        }
         LegacyError::Refused { directory, .. } => format!(
             "nothing of the directory was taken; what doctor says of it: legbook doctor --legacy {}",
             shlex::try_quote(&directory.to_string_lossy()).unwrap_or_else(|_| "DIR".into())
@@ -313,6 +341,18 @@ fn legacy_remedy(error: &LegacyError, program: &str) -> String {
         LegacyError::Nothing { run_id } => format!("`{program} runs show {run_id}` tells how the run stands"),
         _ => format!("`{program} doctor --full` tells what is wrong with which run"),
     }
+}
+
+/// Names the directory that stands behind a link: a link itself is never followed.
+fn real_directory(link: &Path) -> String {
+    let real = std::fs::canonicalize(link).ok().filter(|real| real.is_dir() && real != link);
+    let Some(real) = real else {
+        return "name a run directory itself, or a folder of run directories".into();
+    };
+    // Behind `.brigade` the runs are one folder below.
+    let runs = real.join("runs");
+    let real = if link.ends_with(".brigade") && runs.is_dir() { runs } else { real };
+    format!("call again with the directory itself: {}", quoted(&real))
 }
 
 fn stage_remedy(error: &StageError, program: &str) -> String {

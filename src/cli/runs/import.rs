@@ -9,7 +9,7 @@ use legbook::Error;
 use legbook::db::Store;
 use legbook::error::LegacyError;
 use legbook::json::{Object, Value};
-use legbook::legacy::{self, Imported, Outcome, Partial};
+use legbook::legacy::{self, Imported, Outcome, Partial, RunDirectory};
 
 use crate::cli::context::Context;
 use crate::cli::exit::{self, Exit, Failure};
@@ -39,7 +39,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     let mut directories = Vec::new();
     for path in &arguments.directories {
         match found(&context.cwd().join(path)) {
-            Ok(found) => directories.extend(found),
+            Ok((found, others)) => {
+                directories.extend(found);
+                others.iter().for_each(|other| work.passed_over(other));
+            }
             Err(error) if arguments.keep_going => work.failed(path, error),
             Err(error) => return Err(error.into()),
         }
@@ -61,15 +64,15 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     work.finish(&store)
 }
 
-/// The run directories that a path means. What else there is in a folder is passed over.
-fn found(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let found = legacy::run_directories(path)?;
-    let found: Vec<PathBuf> =
-        found.into_iter().filter(|directory| directory.holds_run).map(|directory| directory.path).collect();
-    if found.is_empty() {
+/// The run directories that a path means, and the directories beside them that hold no run.
+fn found(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Error> {
+    let (runs, others): (Vec<_>, Vec<_>) =
+        legacy::run_directories(path)?.into_iter().partition(|directory| directory.holds_run);
+    if runs.is_empty() {
         return Err(LegacyError::NotARun { directory: path.to_path_buf() }.into());
     }
-    Ok(found)
+    let paths = |found: Vec<RunDirectory>| found.into_iter().map(|directory| directory.path).collect();
+    Ok((paths(runs), paths(others)))
 }
 
 /// What has been done so far.
@@ -78,6 +81,7 @@ struct Work<'a> {
     bar: ProgressBar,
     runs: Vec<Value>,
     counts: [u64; 4],
+    passed_over: u64,
     refused: u64,
     failed: u64,
 }
@@ -85,7 +89,15 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(context: &'a Context) -> Self {
         let bar = progress_bar(context.render, "import");
-        Self { context, bar, runs: Vec::new(), counts: [0; 4], refused: 0, failed: 0 }
+        Self { context, bar, runs: Vec::new(), counts: [0; 4], passed_over: 0, refused: 0, failed: 0 }
+    }
+
+    fn passed_over(&mut self, directory: &Path) {
+        self.passed_over += 1;
+        let directory = directory.display();
+        self.context
+            .render
+            .note(&format!("{directory}: passed over: it has neither run.json nor events/lifecycle.jsonl"));
     }
 
     fn done(&mut self, directory: &Path, imported: &Imported) -> Result<(), Failure> {
@@ -124,6 +136,7 @@ impl<'a> Work<'a> {
             ("extended", number(extended)),
             ("updated", number(updated)),
             ("unchanged", number(unchanged)),
+            ("passed_over", number(self.passed_over)),
             ("refused", number(self.refused)),
             ("failed", number(self.failed)),
             ("runs", Value::Array(self.runs)),

@@ -104,6 +104,7 @@ fn page(context: &Context, details: &Details, lock: &LockState) -> String {
         Some(RunJson::Unparseable) => "is not the store's last snapshot: it is no JSON object",
         Some(RunJson::Older) => "is not the store's last snapshot: it is an older one of this run",
         Some(RunJson::Other) => "is not the store's last snapshot: it is one that the store does not know",
+        None if run.journaled => "is kept as it was imported; the run has no run directory yet",
         None => "has no journal to be compared with",
     };
     let holder = lock.lock().map(|lock| &lock.run_id).filter(|holder| **holder != run.run_id);

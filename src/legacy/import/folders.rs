@@ -13,6 +13,7 @@ use crate::legacy::layout::{
     self, CHECKPOINTS, CHECKPOINTS_PATH, DIRECTORY_MODE, EVENTS, EVIDENCE, EVIDENCE_PATH, FILE_MODE, JOURNAL,
     QUARANTINE, QUARANTINE_PATH,
 };
+use crate::legacy::newer;
 
 /// The most bytes of an evidence file: sixteen records and sixteen names need far less.
 const MAX_EVIDENCE: u64 = 1 << 20;
@@ -27,6 +28,11 @@ impl Import<'_> {
             self.list(EVENTS, events.mode(), None, None);
         }
         self.file(events, EVIDENCE, EVIDENCE_PATH, MAX_EVIDENCE)?;
+        if let Some(newer) =
+            self.keep.file(EVIDENCE_PATH).and_then(|(_, bytes)| newer::in_evidence_bytes(bytes))
+        {
+            return Err(self.source.newer(newer));
+        }
         let checkpoints = match journal.checkpoints.take() {
             Some(folder) => Some(folder),
             None => self.open(events, CHECKPOINTS, CHECKPOINTS_PATH)?,

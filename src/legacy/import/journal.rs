@@ -16,6 +16,7 @@ use crate::journal::{self, Tail};
 use crate::json::Object;
 use crate::legacy::folder::{Folder, Found, Trouble};
 use crate::legacy::layout::{self, CHECKPOINTS, CHECKPOINTS_PATH, FILE_MODE, JOURNAL, JOURNAL_PATH};
+use crate::legacy::newer;
 use crate::legacy::source;
 use crate::run::table;
 
@@ -106,6 +107,13 @@ impl Import<'_> {
         match verifier.finish(source.run_id.as_str()) {
             Ok(_) | Err(ChainFault::Empty) => {}
             Err(fault) => {
+                let verified = JournalBounds {
+                    max_events: self.bounds.max_journal_events,
+                    max_bytes: self.bounds.max_journal_bytes,
+                };
+                if let Some(newer) = newer::in_journal(events, source.run_id.as_str(), verified) {
+                    return Err(source.newer(newer));
+                }
                 let rule = match &fault {
                     ChainFault::RunId => {
                         "run_id mismatch: its events are of another run than the directory's name".to_owned()
