@@ -264,7 +264,7 @@ pub enum ProjectionError {
     /// The base snapshot has a field that is neither preserved nor derived.
     #[error("unknown-snapshot-field: the projection does not know the field {field} of the snapshot")]
     UnknownSnapshotField {
-        /// The first such field, as [`field_name`] gives it.
+        /// The first such field as JSON writes it, at most 80 characters.
         field: String,
     },
     /// The events are not one chain of one run from sequence 1 on.
