@@ -24,5 +24,6 @@ pub mod settings;
 pub mod shadow;
 pub mod stage;
 pub mod step;
+pub mod text;
 
 pub use error::{Error, Result};

@@ -1,10 +1,10 @@
 //! Answers on stdout, notes on stderr.
 //!
 //! An answer has two forms: with `--json` one object on one line, in Python's default form; else text for people.
-//! What comes from a snapshot or the store is somebody else's text: for people it is printed with its control
-//! characters escaped, so that it can't drive the terminal.
+//! What comes from a snapshot or the store is somebody else's text: for people it is printed with its hidden characters
+//! escaped, so that it can't drive the terminal. A value goes through [`printable`], and all text once more on its way
+//! out, so that a forgotten value is no hole.
 
-use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -13,6 +13,8 @@ use comfy_table::{Table, presets::NOTHING};
 use indicatif::{ProgressBar, ProgressStyle};
 use legbook::clock;
 use legbook::json::{self, Value};
+pub(crate) use legbook::text::escaped as printable;
+use legbook::text::escaped_lines;
 
 use super::exit::Failure;
 
@@ -73,6 +75,8 @@ impl Render {
     /// Prints text with one newline behind it; nothing where it is empty.
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
         let text = text.trim_end_matches('\n');
+        // Colours are escape sequences of our own; they are there on a terminal only.
+        let text = if self.colour { text.into() } else { escaped_lines(text) };
         if text.is_empty() { Ok(()) } else { self.raw(format!("{text}\n").as_bytes()) }
     }
 
@@ -239,15 +243,4 @@ pub(crate) fn table(render: Render, heading: &[&str], rows: impl IntoIterator<It
     }
     let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
     lines.collect()
-}
-
-/// `text` with its control characters escaped, safe for a terminal and on one line.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let escape = |character: char| {
-        if character.is_control() { character.escape_default().to_string() } else { character.to_string() }
-    };
-    Cow::Owned(text.chars().map(escape).collect())
 }

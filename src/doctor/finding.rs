@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::error::MAX_DIAGNOSTIC;
 use crate::json::{Value, object};
+use crate::text::escaped;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -205,17 +206,11 @@ impl Finding {
     }
 }
 
-/// `text` cut to the longest diagnostic, control characters escaped: a name in it may come from a damaged file.
+/// `text` cut to the longest diagnostic, hidden characters escaped: a name in it may come from a damaged file.
 pub(super) fn bounded(text: String) -> String {
-    let clean: String = text
-        .chars()
-        .flat_map(|character| {
-            let escaped = character.is_control().then(|| character.escape_default().to_string());
-            escaped.unwrap_or_else(|| character.to_string()).chars().collect::<Vec<_>>()
-        })
-        .collect();
+    let clean = escaped(&text);
     if clean.chars().count() <= MAX_DIAGNOSTIC {
-        return clean;
+        return clean.into_owned();
     }
     clean.chars().take(MAX_DIAGNOSTIC - 1).chain(['…']).collect()
 }

@@ -78,12 +78,10 @@ pub enum HandoffError {
         fault: &'static str,
     },
     /// The engine's pool breaks a rule.
-    #[error("the pool is refused: {place}: {rule}")]
+    #[error("the pool is refused: {faults}")]
     Pool {
-        /// Where, as a path of keys and positions.
-        place: String,
-        /// What has to stand there.
-        rule: &'static str,
+        /// What is wrong with it.
+        faults: Faults,
     },
     /// A file that the host or the engine wrote can't be used at all.
     #[error("the {file} file is refused: {fault}")]
@@ -94,7 +92,11 @@ pub enum HandoffError {
         fault: FileFault,
     },
     /// A file that names another round than the current one.
-    #[error("the {file} file is bound to bundle_id {} but the current {against} is \"{current}\"", quoted(.found.as_deref()))]
+    #[error(
+        "the {file} file is bound to bundle_id {} but the current {against} is \"{current}\"{}",
+        quoted(.found.as_deref()),
+        old_round(.found.as_deref().filter(|_| *.superseded), current)
+    )]
     Mismatch {
         /// Which file.
         file: HandoffFile,
@@ -135,9 +137,24 @@ pub enum HandoffError {
         /// The current round.
         bundle_id: String,
     },
+    /// A report that was made from judgments that were replaced meanwhile.
+    #[error(
+        "the report file was made from judgments {found}, and the latest judgments of round {bundle_id} are number {latest}"
+    )]
+    OldJudgments {
+        /// The current round.
+        bundle_id: String,
+        /// The number in the file.
+        found: i64,
+        /// The number of the latest judgments.
+        latest: i64,
+    },
     /// `--domain` names another domain than the pool.
     #[error("--domain differs from the domain of the pool")]
     Domain,
+    /// `--domain` holds a character that a reader does not see.
+    #[error("--domain must be one line of text, without control, format or other hidden characters")]
+    DomainText,
     /// No round of this id.
     #[error("the store has no nominations bundle of this id")]
     UnknownBundle,
@@ -150,6 +167,13 @@ pub enum HandoffError {
     /// No topic of this name in the queue.
     #[error("the queue has no topic of this name")]
     UnknownTopic,
+    /// The store could not be opened or read: the disk is full, or may not be written. SQLite writes beside the store
+    /// while it reads.
+    #[error("the store could not be opened or read: {source}")]
+    NotRead {
+        /// The store's own error.
+        source: Box<StoreError>,
+    },
     /// The store did not take what the leg made: the disk is full, or may not be written.
     #[error("the {record} could not be stored: {source}")]
     NotStored {
@@ -172,13 +196,16 @@ impl HandoffError {
             Self::Corrupt { .. } => "corrupt",
             Self::Pool { .. } => "pool",
             Self::File { .. } => "file",
-            Self::Mismatch { .. } | Self::NotCurrent { .. } => "mismatch",
-            Self::Superseded { .. } | Self::PendingSuperseded { .. } => "superseded",
+            Self::Mismatch { superseded: false, .. } | Self::NotCurrent { .. } => "mismatch",
+            Self::Mismatch { .. }
+            | Self::Superseded { .. }
+            | Self::PendingSuperseded { .. }
+            | Self::OldJudgments { .. } => "superseded",
             Self::Unjudged { .. } => "unjudged",
-            Self::Domain => "domain",
+            Self::Domain | Self::DomainText => "domain",
             Self::UnknownBundle | Self::KnownBundle { .. } => "bundle",
             Self::UnknownTopic => "topic",
-            Self::NotStored { .. } => "write",
+            Self::NotStored { .. } | Self::NotRead { .. } => "write",
         }
     }
 }
@@ -258,8 +285,18 @@ pub enum FileFault {
         /// The list's key.
         key: &'static str,
     },
-    /// There are rows, or none, and not one can be used.
-    #[error("no row of \"{key}\" can be used: {unknown} of {rows} name an id that is not known here")]
+    /// The list has no row.
+    #[error("the list \"{key}\" is empty")]
+    EmptyList {
+        /// The list's key.
+        key: &'static str,
+        /// The ids that are known, the first of them where they are many.
+        ids: String,
+    },
+    /// There are rows, and not one can be used.
+    #[error(
+        "no row of \"{key}\" can be used: {unknown} of {rows} name an id that is not known here; {faults}"
+    )]
     NoUsableRow {
         /// The list's key.
         key: &'static str,
@@ -269,18 +306,56 @@ pub enum FileFault {
         unknown: usize,
         /// The ids that are known, the first of them where they are many.
         ids: String,
+        /// What is wrong with each.
+        faults: Faults,
     },
     /// A pool was given where a bundle of the legacy program is imported.
     #[error("it is a pool, and a nominations bundle is expected (kind \"discovery-nominations\")")]
     IsPool,
-    /// A member is not what the contract says.
-    #[error("{place}: {rule}")]
-    Member {
-        /// Where, as a path of keys and positions.
-        place: String,
-        /// What has to stand there.
-        rule: &'static str,
-    },
+    /// Members are not what they must be.
+    #[error("{0}")]
+    Members(Faults),
+}
+
+/// What is wrong with a file, each with its place: the first ten, and how many more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    first: Vec<(String, String)>,
+    more: usize,
+}
+
+impl Faults {
+    /// How many faults are told one by one.
+    const MOST: usize = 10;
+
+    /// Adds a fault: `place` is a path of keys and positions, `rule` what must be there.
+    pub(crate) fn add(&mut self, place: String, rule: String) {
+        if self.first.len() < Self::MOST {
+            self.first.push((place, rule));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    /// Place and rule of the first faults, in the order of the file.
+    pub fn first(&self) -> &[(String, String)] {
+        &self.first
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (place, rule)) in self.first.iter().enumerate() {
+            let between = if index == 0 { "" } else { "; " };
+            write!(formatter, "{between}{place}: {rule}")?;
+        }
+        if self.more > 0 { write!(formatter, "; and {} more", self.more) } else { Ok(()) }
+    }
 }
 
 fn with(mock: bool) -> &'static str {
@@ -299,6 +374,12 @@ fn shortened(path: &str) -> String {
         None | Some(0) => path.to_owned(),
         Some(left_out) => ['…'].into_iter().chain(path.chars().skip(left_out)).collect(),
     }
+}
+
+fn old_round(found: Option<&str>, current: &str) -> String {
+    found.map_or_else(String::new, |found| {
+        format!(": round {found} was superseded by {current}, the current one")
+    })
 }
 
 fn superseded_by(current: Option<&str>) -> String {

@@ -26,7 +26,7 @@ pub use checkpoint::CheckpointError;
 pub use doctor::DoctorError;
 pub(crate) use event::field_name;
 pub use event::{ChainFault, CheckpointPayloadError, EventError, ProjectionError};
-pub use handoff::{FileFault, HandoffError, HandoffFile, Record};
+pub use handoff::{Faults, FileFault, HandoffError, HandoffFile, Record};
 pub use id::IdError;
 pub use journal::JournalError;
 pub use json::{JsonError, JsonFault};

@@ -13,10 +13,11 @@ use crate::db::Store;
 use crate::error::{FileFault, HandoffError, HandoffFile, Record, Result};
 use crate::json::{Raw, RawValue, Value, indented, raw};
 
-use super::engagement::native_interactions;
+use super::engagement::numbers;
 use super::freshness::expires_at;
 use super::nomination::{Members, Nomination};
 use super::round::{self, KIND, NewRound, Round, StoredPool, has_kind, is_true, text_of};
+use super::strict::{Found, is_boolean};
 use super::writing::not_stored;
 
 /// The longest id of a bundle or a nomination, in characters; the schema has the same bound.
@@ -94,7 +95,6 @@ impl LegacyBundle {
     /// [`HandoffError::File`], [`HandoffError::Version`], [`HandoffError::Corrupt`] where no row can be read.
     pub fn read(bytes: &[u8]) -> Result<Self, HandoffError> {
         let refused = |fault| HandoffError::File { file: HandoffFile::Bundle, fault };
-        let member = |place: &str, rule| refused(FileFault::Member { place: place.to_owned(), rule });
         let file = raw::parse(bytes).map_err(|fault| refused(FileFault::Json(fault)))?;
         let value = file.value();
         if value.members().is_none() {
@@ -106,13 +106,11 @@ impl LegacyBundle {
         if !has_kind(value, KIND) {
             return Err(HandoffError::Version { record: Record::Bundle });
         }
-        let bundle_id = text_of(value.get("bundle_id")).filter(|id| is_id(id));
-        let bundle_id = bundle_id.ok_or_else(|| member("bundle_id", "must be an id"))?;
-        let generated_at = text_of(value.get("generated_at")).unwrap_or_default();
-        let stamp = parse_time(&generated_at).ok_or_else(|| member("generated_at", "must be a time"))?;
-        let no_list = || refused(FileFault::NoList { key: "nominations" });
-        let (rows, warnings) =
-            readable_rows(value.get("nominations").and_then(RawValue::items).ok_or_else(no_list)?);
+        let found = Found::default();
+        let top = top(value, &found);
+        let (bundle_id, generated_at, stamp, rows) =
+            found.or_faults(top).map_err(|faults| refused(FileFault::Members(faults)))?;
+        let (rows, warnings) = readable_rows(rows);
         if rows.is_empty() {
             let fault = "none of its nominations can be read";
             return Err(HandoffError::Corrupt { record: Record::Bundle, bundle_id, fault });
@@ -180,6 +178,31 @@ impl LegacyBundle {
     }
 }
 
+/// The id, the stamp as it is written and as a time, and the rows of a bundle.
+fn top<'a>(
+    bundle: RawValue<'a>,
+    found: &Found,
+) -> Option<(String, String, DateTime<Utc>, impl Iterator<Item = RawValue<'a>> + use<'a>)> {
+    let bundle_id = text_of(bundle.get("bundle_id")).filter(|id| is_id(id));
+    if bundle_id.is_none() {
+        found.add("bundle_id", "must be 1 to 64 characters of A-Z a-z 0-9 . _ -");
+    }
+    let generated_at = text_of(bundle.get("generated_at")).unwrap_or_default();
+    let stamp = parse_time(&generated_at);
+    if stamp.is_none() {
+        found.add("generated_at", "must be a time as in RFC 3339");
+    }
+    // An older file has no mock. Anything but a boolean must not pass for a real round.
+    if bundle.get("mock").is_some_and(|mock| !is_boolean(mock)) {
+        found.add("mock", "must be true or false");
+    }
+    let rows = bundle.get("nominations").and_then(RawValue::items);
+    if rows.is_none() {
+        found.add("nominations", "must be a list");
+    }
+    Some((bundle_id?, generated_at, stamp?, rows?))
+}
+
 /// Whether this is what an engine gives to leg 1: it has the rows of a bundle, and nothing that leg 1 adds.
 fn is_pool(file: RawValue<'_>) -> bool {
     file.get("nominations").is_some() && file.get("kind").is_none() && file.get("bundle_id").is_none()
@@ -234,15 +257,10 @@ fn legacy_row(nomination: &Nomination) -> Raw {
     if nomination.row.value().get("sources").is_some() {
         return nomination.row.clone();
     }
-    let sources = nomination.sources();
+    let mut sources = nomination.sources();
+    sources.sort_unstable();
     let names = sources.iter().map(|source| Raw::from(&Value::from(source.as_str())));
-    let engagement = sources.iter().map(|source| {
-        let of_source = nomination
-            .items()
-            .iter()
-            .filter(|item| item.get("source").and_then(Value::as_str) == Some(source));
-        (source.as_str(), count(of_source.map(native_interactions).sum()))
-    });
+    let engagement = sources.iter().map(|source| (source.as_str(), engagement(nomination, source)));
     let Members { cluster_id, heuristic_name, heuristic_junk, nomination: inside } =
         nomination.members.clone();
     Raw::object([
@@ -254,6 +272,19 @@ fn legacy_row(nomination: &Nomination) -> Raw {
         ("engagement_by_source", Raw::object(engagement)),
         ("nomination", inside),
     ])
+}
+
+/// What the items of `source` count, field by field: the only shape that the legacy program reads.
+fn engagement(nomination: &Nomination, source: &str) -> Raw {
+    let mut sums: Vec<(&str, f64)> = Vec::new();
+    let of_source = |item: &&Value| item.get("source").and_then(Value::as_str) == Some(source);
+    for (field, number) in nomination.items().iter().filter(of_source).flat_map(numbers) {
+        match sums.iter_mut().find(|(known, _)| *known == field) {
+            Some((_, sum)) => *sum += number,
+            None => sums.push((field, number)),
+        }
+    }
+    Raw::object(sums.into_iter().map(|(field, sum)| (field, count(sum))))
 }
 
 /// A sum as JSON: an integer where it is whole and doubles hold it exactly.

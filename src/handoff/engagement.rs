@@ -1,6 +1,7 @@
 //! How loud an item was on its own platform (contract handoff.md, The host digest, native interactions).
 //!
 //! Pure. Platforms count different things under different names; the sums below are those that the legacy engine uses.
+//! Names of fields are compared in lower case.
 
 use crate::json::Value;
 
@@ -9,18 +10,28 @@ const NOT_COUNTS: &[&str] = &["rank", "rank_score", "upvote_ratio", "rating"];
 
 /// The native interactions of one item: the sum of what its source counts. Fields that are no finite number count zero.
 pub fn native_interactions(item: &Value) -> f64 {
-    let Some(engagement) = item.get("engagement").and_then(Value::as_object) else { return 0.0 };
-    let counted: &[&str] = match item.get("source").and_then(Value::as_str) {
-        Some("reddit") => &["score", "num_comments"],
-        Some("hackernews") => &["points", "comments"],
-        Some("digg") => &["postCount", "uniqueAuthors"],
-        Some("x") => &["likes", "reposts", "replies", "quotes"],
-        _ => {
-            let others = engagement.iter().filter(|(key, _)| !key.as_str().is_some_and(is_no_count));
-            return others.map(|(_, value)| number(value).unwrap_or(0.0)).sum();
+    let counted: Option<&[&str]> = match item.get("source").and_then(Value::as_str) {
+        Some("reddit") => Some(&["score", "num_comments"]),
+        Some("hackernews") => Some(&["points", "comments"]),
+        Some("digg") => Some(&["postcount", "uniqueauthors"]),
+        Some("x") => Some(&["likes", "reposts", "replies", "quotes"]),
+        _ => None,
+    };
+    let counts = |field: &str| {
+        let field = field.to_lowercase();
+        match counted {
+            Some(counted) => counted.contains(&field.as_str()),
+            None => !NOT_COUNTS.contains(&field.as_str()),
         }
     };
-    counted.iter().filter_map(|key| engagement.get(key.as_bytes())).filter_map(number).sum()
+    numbers(item).filter(|(field, _)| counts(field)).map(|(_, number)| number).sum()
+}
+
+/// The fields of an item's engagement that are finite numbers. A name that is no text is empty.
+pub fn numbers(item: &Value) -> impl Iterator<Item = (&str, f64)> {
+    let engagement = item.get("engagement").and_then(Value::as_object);
+    let fields = engagement.into_iter().flat_map(|fields| fields.iter());
+    fields.filter_map(|(field, value)| Some((field.as_str().unwrap_or_default(), number(value)?)))
 }
 
 /// A finite JSON number as a double; `None` for anything else, booleans too.
@@ -44,8 +55,4 @@ pub fn grouped(count: f64) -> String {
         text.push(digit);
     }
     text
-}
-
-fn is_no_count(key: &str) -> bool {
-    NOT_COUNTS.contains(&key)
 }

@@ -18,7 +18,8 @@ use crate::json::{Raw, Value};
 use super::host_file::{Angle, BoundFile, Rows, proposal};
 use super::pending::{self, AngleInputs, PendingReport};
 use super::queue;
-use super::round::text_of;
+use super::report_topics::{Link, links, nameless};
+use super::round::{self, text_of};
 
 /// Leg 3 under way: the current pending report was found usable.
 #[derive(Debug)]
@@ -76,9 +77,13 @@ impl<'a> FinalizeLeg<'a> {
             rows.unwrap_or(Rows { by_id: HashMap::new(), warnings: Vec::new() });
         self.store.read(|transaction| self.pending.require_current(transaction))?;
         let mut report = self.pending.member("report", Raw::object([])).value().to_value()?;
-        let topics = self.apply(&mut report, &angles);
+        let links = links(&report, &self.inputs.by_id);
+        apply(&mut report, &links, &angles);
+        let topics: Vec<String> = links.iter().filter_map(|link| link.name.clone()).collect();
 
         let mut warnings: Vec<String> = self.inputs.warnings.iter().cloned().chain(skipped).collect();
+        warnings.extend(self.without_topic(&links, &angles));
+        warnings.extend(nameless(&links));
         let now = self.store.clock().now();
         let stored = self.store.write(|transaction| self.store_angles(transaction, &angles, now));
         warnings.extend(unless_refused(stored)?.map(|error| format!("the angles were not stored: {error}")));
@@ -98,44 +103,22 @@ impl<'a> FinalizeLeg<'a> {
         })
     }
 
-    fn read_angles(&self, bytes: &[u8]) -> Result<Rows<Angle>, HandoffError> {
+    fn read_angles(&self, bytes: &[u8]) -> Result<Rows<Angle>> {
         let file = BoundFile::read(HandoffFile::Angles, bytes)?;
-        file.require_bundle(&self.pending.bundle_id, Record::PendingReport)?;
+        round::require_bound(self.store, &file, &self.pending.bundle_id, Record::PendingReport)?;
         let known: Vec<&str> = self.inputs.by_id.iter().map(|(id, _)| id.as_str()).collect();
-        file.rows("angles", &known, proposal)
+        Ok(file.rows("angles", &known, proposal)?)
     }
 
-    /// Puts the angles into the topics of the report; gives the topics' names, in order.
-    fn apply(&self, report: &mut Value, angles: &HashMap<String, Angle>) -> Vec<String> {
-        let id_of_name: HashMap<String, &str> = self
-            .inputs
-            .by_id
-            .iter()
-            .filter_map(|(id, input)| Some((text_of(input.value().get("name"))?, id.as_str())))
-            .collect();
-        let input_names: HashMap<&str, String> =
-            id_of_name.iter().map(|(name, id)| (*id, name.clone())).collect();
-        let is_input = |id: &str| self.inputs.by_id.iter().any(|(known, _)| known == id);
-        let Value::Object(report) = report else { return Vec::new() };
-        let Some(Value::Array(topics)) = report.get_mut("topics".as_bytes()) else { return Vec::new() };
-        let mut names = Vec::new();
-        for topic in topics {
-            let name = topic.get("name").and_then(Value::as_str).map(str::to_owned);
-            let own_id = topic.get("id").and_then(Value::as_str).filter(|id| is_input(id));
-            let id = own_id.or_else(|| id_of_name.get(name.as_ref()?).copied()).map(str::to_owned);
-            names.extend(name.or_else(|| input_names.get(id.as_deref()?).cloned()));
-            let (Some(Angle { podcast, x_article, .. }), Value::Object(topic)) =
-                (id.and_then(|id| angles.get(&id)), topic)
-            else {
-                continue;
-            };
-            for (key, angle) in [("podcast_angle", podcast), ("x_article_angle", x_article)] {
-                if let Some(angle) = angle {
-                    topic.insert(key.into(), Value::from(angle.as_str()));
-                }
-            }
-        }
-        names
+    /// A warning for each angle that no topic takes.
+    fn without_topic(&self, links: &[Link], angles: &HashMap<String, Angle>) -> Vec<String> {
+        let is_taken = |id: &str| links.iter().any(|link| link.id.as_deref() == Some(id));
+        let ids = self.inputs.by_id.iter().map(|(id, _)| id);
+        ids.filter(|id| angles.contains_key(*id) && !is_taken(id))
+            .map(|id| {
+                format!("the angle of {id} is not used: no topic of the report has this id, or its name")
+            })
+            .collect()
     }
 
     fn store_angles(
@@ -173,6 +156,21 @@ impl<'a> FinalizeLeg<'a> {
             ("report", report),
         ];
         Ok(Value::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect()))
+    }
+}
+
+/// Puts the angles into the topics of the report.
+fn apply(report: &mut Value, links: &[Link], angles: &HashMap<String, Angle>) {
+    let Value::Object(report) = report else { return };
+    let Some(Value::Array(topics)) = report.get_mut("topics".as_bytes()) else { return };
+    for (topic, link) in topics.iter_mut().zip(links) {
+        let angle = link.id.as_ref().and_then(|id| angles.get(id));
+        let (Some(Angle { podcast, x_article, .. }), Value::Object(topic)) = (angle, topic) else { continue };
+        for (key, angle) in [("podcast_angle", podcast), ("x_article_angle", x_article)] {
+            if let Some(angle) = angle {
+                topic.insert(key.into(), Value::from(angle.as_str()));
+            }
+        }
     }
 }
 

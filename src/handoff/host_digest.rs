@@ -5,7 +5,7 @@
 
 use super::engagement::grouped;
 use super::fence::{fenced, without_tags};
-use super::host_text::{cut, one_line};
+use super::host_text::{cut, visible_line};
 use super::nomination::Nomination;
 use super::pool::Head;
 
@@ -81,7 +81,7 @@ fn source_name(source: &str) -> String {
 fn evidence(nomination: &Nomination) -> String {
     let mut lines = format!("- id: {}\n", nomination.id);
     let mut push = |label: &str, text: &str, cap: usize| {
-        let text = cut(&one_line(&printable(text)), cap);
+        let text = cut(&visible_line(text), cap);
         if !text.is_empty() {
             lines.push_str(&format!("  {label}: {text}\n"));
         }
@@ -90,9 +90,4 @@ fn evidence(nomination: &Nomination) -> String {
     push("snippet", &nomination.snippet().unwrap_or_default(), SNIPPET_CAP);
     push("top comment", &nomination.top_comment().unwrap_or_default(), COMMENT_CAP);
     lines
-}
-
-/// Control characters as spaces: evidence must not steer the terminal that shows it.
-fn printable(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

@@ -6,10 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{FileFault, HandoffError, HandoffFile, Record};
+use crate::error::{Faults, FileFault, HandoffError, HandoffFile};
 use crate::json::{Raw, RawValue, Text, Value, parse_unique, raw};
 
-use super::host_text::{angle, is_clamped, junk, name, worthiness};
+use super::host_text::{angle, is_clamped, is_white_space, junk, name, worthiness};
 
 /// What the host says of one nomination. What it left out, or wrote unusably, is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,17 +72,9 @@ impl BoundFile {
         self.value.get("bundle_id").and_then(Value::as_str)
     }
 
-    /// Checks that the file names `current`, exactly.
-    ///
-    /// # Errors
-    /// [`HandoffError::Mismatch`], which says that the file was held against `against`.
-    pub(super) fn require_bundle(&self, current: &str, against: Record) -> Result<(), HandoffError> {
-        if self.bundle_id() == Some(current) {
-            return Ok(());
-        }
-        let found = self.bundle_id().map(str::to_owned);
-        let current = current.to_owned();
-        Err(HandoffError::Mismatch { file: self.file, found, against, superseded: false, current })
+    /// Which file it is.
+    pub(super) fn file(&self) -> HandoffFile {
+        self.file
     }
 
     /// The file as tokens.
@@ -91,7 +83,7 @@ impl BoundFile {
     }
 
     /// The rows of the list `key` whose id is among `known`, each read by `read`, which also gives what of the row it
-    /// could not use.
+    /// could not use. It gives no row where nothing is usable.
     ///
     /// # Errors
     /// [`HandoffError::File`] where the list is not there or has no usable row.
@@ -99,25 +91,37 @@ impl BoundFile {
         &self,
         key: &'static str,
         known: &[&str],
-        read: impl Fn(&Value, Raw) -> (T, Vec<&'static str>),
+        read: impl Fn(&Value, Raw) -> (Option<T>, Vec<&'static str>),
     ) -> Result<Rows<T>, HandoffError> {
         let refused = |fault| HandoffError::File { file: self.file, fault };
         let tokens = self.raw.value().get(key).and_then(RawValue::items);
         let (Some(Value::Array(values)), Some(tokens)) = (self.value.get(key), tokens) else {
             return Err(refused(FileFault::NoList { key }));
         };
+        if values.is_empty() {
+            return Err(refused(FileFault::EmptyList { key, ids: some_of(known) }));
+        }
         let ids: HashSet<&str> = known.iter().copied().collect();
         let mut rows = Rows { by_id: HashMap::new(), warnings: Vec::new() };
+        let mut faults = Faults::default();
         let mut unknown = 0;
         for (index, (value, tokens)) in values.iter().zip(tokens).enumerate() {
             let place = format!("{key}[{index}]");
-            match usable_id(value, &ids) {
+            let mut skip = |reason: String| {
+                rows.warnings.push(format!("{place} is skipped: {reason}"));
+                faults.add(place.clone(), reason);
+            };
+            let id = match usable_id(value, &ids) {
+                Ok(id) => id,
                 Err(reason) => {
                     unknown += usize::from(reason == UNKNOWN_ID);
-                    rows.warnings.push(format!("{place} is skipped: {reason}"));
+                    skip(reason.to_owned());
+                    continue;
                 }
-                Ok(id) => {
-                    let (row, unused) = read(value, tokens.to_raw());
+            };
+            match read(value, tokens.to_raw()) {
+                (None, unused) => skip(unused.join(", ")),
+                (Some(row), unused) => {
                     rows.warnings.extend(unused.iter().map(|what| format!("{place} is taken, but {what}")));
                     if rows.by_id.insert(id.to_owned(), row).is_some() {
                         rows.warnings.push(format!("{place} overrules an earlier row of {id}"));
@@ -126,8 +130,8 @@ impl BoundFile {
             }
         }
         if rows.by_id.is_empty() {
-            let fault = FileFault::NoUsableRow { key, rows: values.len(), unknown, ids: some_of(known) };
-            return Err(refused(fault));
+            let (rows, ids) = (values.len(), some_of(known));
+            return Err(refused(FileFault::NoUsableRow { key, rows, unknown, ids, faults }));
         }
         Ok(rows)
     }
@@ -147,7 +151,7 @@ fn some_of(ids: &[&str]) -> String {
 }
 
 /// Reads a row of a judgments file.
-pub(super) fn judgment(row: &Value, tokens: Raw) -> (Judgment, Vec<&'static str>) {
+pub(super) fn judgment(row: &Value, tokens: Raw) -> (Option<Judgment>, Vec<&'static str>) {
     let judgment = Judgment {
         name: row.get("name").and_then(name),
         junk: row.get("junk").and_then(junk),
@@ -173,11 +177,11 @@ pub(super) fn judgment(row: &Value, tokens: Raw) -> (Judgment, Vec<&'static str>
             Some(_) => {}
         }
     }
-    (judgment, unused)
+    (Some(judgment), unused)
 }
 
-/// Reads a row of an angles file.
-pub(super) fn proposal(row: &Value, tokens: Raw) -> (Angle, Vec<&'static str>) {
+/// Reads a row of an angles file. One without a usable hook says nothing.
+pub(super) fn proposal(row: &Value, tokens: Raw) -> (Option<Angle>, Vec<&'static str>) {
     let proposal = Angle {
         podcast: row.get("podcast").and_then(angle),
         x_article: row.get("x_article").and_then(angle),
@@ -193,7 +197,11 @@ pub(super) fn proposal(row: &Value, tokens: Raw) -> (Angle, Vec<&'static str>) {
     if is_given(row, "x_article") && proposal.x_article.is_none() {
         unused.push("its x_article is no text, and counts as left out");
     }
-    (proposal, unused)
+    let has_hook = proposal.podcast.is_some() || proposal.x_article.is_some();
+    if !has_hook {
+        unused.push("it has no usable hook");
+    }
+    (has_hook.then_some(proposal), unused)
 }
 
 /// Whether the row has a value at `key`; `null` says the same as leaving it out.
@@ -211,7 +219,14 @@ fn usable_id<'a>(row: &'a Value, known: &HashSet<&str>) -> Result<&'a str, &'sta
     let members = row.as_object().ok_or("it is no object")?;
     match members.get("id".as_bytes()) {
         None => Err("it has no id"),
-        Some(Value::String(id)) => Text::as_str(id).filter(|id| known.contains(id)).ok_or(UNKNOWN_ID),
+        Some(Value::String(id)) => {
+            Text::as_str(id).map(trimmed).filter(|id| known.contains(id)).ok_or(UNKNOWN_ID)
+        }
         Some(_) => Err("its id is no string"),
     }
+}
+
+/// An id without the white space around it.
+fn trimmed(id: &str) -> &str {
+    id.trim_matches(is_white_space)
 }

@@ -7,6 +7,7 @@
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::json::{Text, Value};
+use crate::text::is_hidden;
 
 /// The longest name, in code points.
 pub const NAME_CAP: usize = 96;
@@ -19,7 +20,7 @@ const STRIP: &[char] = &[' ', '"', '\'', '`', '.', ',', ';', ':', '!', '?', '-']
 /// The name that `raw` becomes: one line without invisible characters, at most [`NAME_CAP`] code points, with a letter
 /// or digit in it; `None` (absent) for anything else.
 pub fn name(raw: &Value) -> Option<String> {
-    let line = one_line(&visible(&string(raw)?));
+    let line = visible_line(&string(raw)?);
     let name = cut(line.trim_matches(STRIP), NAME_CAP);
     name.chars().any(is_alphanumeric).then_some(name)
 }
@@ -27,7 +28,7 @@ pub fn name(raw: &Value) -> Option<String> {
 /// The angle that `raw` becomes: one line without invisible characters, 1 to [`ANGLE_CAP`] code points; `None` (absent)
 /// for anything else.
 pub fn angle(raw: &Value) -> Option<String> {
-    let angle = cut(&one_line(&visible(&string(raw)?)), ANGLE_CAP);
+    let angle = cut(&visible_line(&string(raw)?), ANGLE_CAP);
     (!angle.is_empty()).then_some(angle)
 }
 
@@ -83,10 +84,11 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// `text` without control and format characters (categories Cc and Cf) that are no white space: they change what a
-/// reader sees without being seen.
-pub fn visible(text: &str) -> String {
-    text.chars().filter(|&character| is_white_space(character) || !is_invisible(character)).collect()
+/// `text` as one line without hidden characters; those that are white space become spaces.
+pub fn visible_line(text: &str) -> String {
+    let seen: String =
+        text.chars().filter(|&character| is_white_space(character) || !is_hidden(character)).collect();
+    one_line(&seen)
 }
 
 /// `text` without its lone surrogates, which are no characters: neither UTF-8 nor SQLite can hold them.
@@ -116,11 +118,6 @@ pub fn is_alphanumeric(character: char) -> bool {
 /// Where Python's `str.split` splits: Unicode's white space and the four ASCII separators.
 pub fn is_white_space(character: char) -> bool {
     character.is_whitespace() || ('\u{1C}'..='\u{1F}').contains(&character)
-}
-
-/// A control or format character.
-pub fn is_invisible(character: char) -> bool {
-    matches!(character.general_category(), GeneralCategory::Control | GeneralCategory::Format)
 }
 
 fn string(raw: &Value) -> Option<String> {

@@ -34,6 +34,8 @@ pub struct JudgeLeg<'a> {
 pub struct Judged {
     /// The round.
     pub bundle_id: String,
+    /// The number of these judgments in the round: 1, 2, …
+    pub number: i64,
     /// The judged pool for the engine: contract handoff.md, answers, as tokens.
     pub answer: Raw,
     /// What was skipped or overruled, one line each.
@@ -73,37 +75,26 @@ impl<'a> JudgeLeg<'a> {
     /// came between; [`HandoffError::NotStored`]. Nothing is stored then.
     pub fn finish(&self, bytes: &[u8]) -> Result<Judged> {
         let file = BoundFile::read(HandoffFile::Judgments, bytes)?;
-        self.require_bundle(&file)?;
+        round::require_bound(self.store, &file, &self.round.bundle_id, Record::Bundle)?;
         let known: Vec<&str> =
             self.pool.nominations.iter().map(|nomination| nomination.id.as_str()).collect();
         let rows = file.rows("judgments", &known, judgment)?;
         let now = self.store.clock().now();
-        self.store
+        let number = self
+            .store
             .write(|transaction| insert(transaction, &self.round.bundle_id, &self.pool, &rows.by_id, now))
             .map_err(not_stored(Record::Judgments))?;
         let warnings: Vec<String> = self.pool.warnings.iter().cloned().chain(rows.warnings).collect();
         Ok(Judged {
             bundle_id: self.round.bundle_id.clone(),
-            answer: self.answer(&rows.by_id, &warnings),
+            number,
+            answer: self.answer(&rows.by_id, number, &warnings),
             warnings,
             source_status: self.round.head.source_status.clone(),
         })
     }
 
-    /// Checks that the file names this round; one that was made for an earlier round is told so.
-    fn require_bundle(&self, file: &BoundFile) -> Result<()> {
-        let mut refusal = match file.require_bundle(&self.round.bundle_id, Record::Bundle) {
-            Ok(()) => return Ok(()),
-            Err(refusal) => refusal,
-        };
-        if let HandoffError::Mismatch { found: Some(found), superseded, .. } = &mut refusal {
-            *superseded =
-                self.store.read(|transaction| round::is_current(transaction, found))? == Some(false);
-        }
-        Err(refusal.into())
-    }
-
-    fn answer(&self, judgments: &HashMap<String, Judgment>, warnings: &[String]) -> Raw {
+    fn answer(&self, judgments: &HashMap<String, Judgment>, number: i64, warnings: &[String]) -> Raw {
         let contenders: Vec<Contender> = self
             .pool
             .nominations
@@ -135,27 +126,28 @@ impl<'a> JudgeLeg<'a> {
             ("source_status", head.source_status.clone()),
             ("warnings", Raw::array(said.chain(warnings.iter().map(|warning| text(warning))))),
             ("mock", Raw::from(&Value::from(self.round.mock))),
+            ("judgments", Raw::from(&Value::from(number))),
             ("nominations", Raw::array(nominations)),
         ])
     }
 }
 
-/// Whether a round has judgments.
-pub(super) fn is_judged(transaction: &Transaction<'_>, bundle_id: &str) -> Result<bool> {
-    let mut statement = transaction.prepare_cached(include_str!("sql/is_judged.sql"))?;
+/// The number of a round's latest judgments; 0 where it has none.
+pub(super) fn latest(transaction: &Transaction<'_>, bundle_id: &str) -> Result<i64> {
+    let mut statement = transaction.prepare_cached(include_str!("sql/latest_judging.sql"))?;
     Ok(statement.query_row([bundle_id], |row| row.get(0))?)
 }
 
+/// Inserts the judgments; gives their number.
 fn insert(
     transaction: &Transaction<'_>,
     bundle_id: &str,
     pool: &StoredPool,
     judgments: &HashMap<String, Judgment>,
     now: DateTime<Utc>,
-) -> Result<()> {
+) -> Result<i64> {
     round::require_current(transaction, bundle_id)?;
-    let attempt: i64 =
-        transaction.query_row(include_str!("sql/next_judging.sql"), [bundle_id], |row| row.get(0))?;
+    let attempt = latest(transaction, bundle_id)? + 1;
     let mut statement = transaction.prepare_cached(include_str!("sql/insert_judgment.sql"))?;
     let judged_at = store_time(now);
     for Nomination { id, .. } in &pool.nominations {
@@ -171,7 +163,7 @@ fn insert(
             judged_at
         ])?;
     }
-    Ok(())
+    Ok(attempt)
 }
 
 fn judged_row(nomination: &Nomination, name: &str, judgment: Option<&Judgment>) -> Raw {

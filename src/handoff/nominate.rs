@@ -44,9 +44,7 @@ pub fn nominate(store: &Store, pool: &Pool, mock: bool) -> Result<Option<Nominat
             .write(|transaction| round::supersede(transaction, now).map(|()| None))
             .map_err(not_stored(Record::Bundle));
     }
-    let random =
-        || random_hex(store.clock(), ID_BYTES).map_err(Error::io("get random bytes for", store.path()));
-    let [bundle_id, nonce] = [random()?, random()?];
+    let [bundle_id, nonce] = [mint(store)?, mint(store)?];
     let generated_at = snapshot_time(now);
     let bundle = bundle(&bundle_id, &generated_at, mock, &pool.head);
     let rows: Vec<(&str, &Raw)> =
@@ -71,8 +69,11 @@ pub fn nominate(store: &Store, pool: &Pool, mock: bool) -> Result<Option<Nominat
     Ok(Some(Nominated { nominations: rows.len(), bundle_id, expires_at, host_digest }))
 }
 
-/// A new id or nonce.
-pub(super) fn mint(store: &Store) -> Result<String> {
+/// A new id, or a nonce for a fence: 16 random hex characters.
+///
+/// # Errors
+/// [`Error::Io`] where the system has no random bytes.
+pub fn mint(store: &Store) -> Result<String> {
     random_hex(store.clock(), ID_BYTES).map_err(Error::io("get random bytes for", store.path()))
 }
 

@@ -72,11 +72,6 @@ impl Nomination {
         ]))
     }
 
-    /// The insides of `nomination` as Python reads them.
-    pub(super) fn content(&self) -> &Value {
-        &self.content
-    }
-
     /// The name that the engine gave it: the heuristic one, else the nomination's own.
     pub fn fallback_name(&self) -> String {
         let heuristic = self.members.heuristic_name.value().to_value().ok().and_then(|name| text(&name));

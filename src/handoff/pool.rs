@@ -4,11 +4,14 @@
 //! host has spent its judgment on it. The insides of a nomination are the engine's business and kept token for token.
 
 use crate::error::{FileFault, HandoffError, HandoffFile};
-use crate::json::{Raw, RawValue, Value, raw};
+use crate::json::{Raw, RawValue, raw};
+use crate::text::is_plain;
 
-use super::coverage::{STATES, outcomes};
+use super::coverage::{STATES, SourceOutcome, outcomes};
 use super::nomination::{Members, Nomination};
-use super::strict::{Shape, ShapeFault, is_integer, is_null, is_string};
+use super::strict::{
+    Found, LINE, Shape, is_boolean, is_integer, is_null, is_object, is_string, shortened, text,
+};
 
 /// A pool that was checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,13 +50,15 @@ impl Pool {
     /// Reads the pool's JSON text. `domain` is what `--domain` says.
     ///
     /// # Errors
-    /// [`HandoffError::File`] for what is no JSON, [`HandoffError::Pool`] with the place and the rule for a pool of
-    /// another shape, [`HandoffError::Domain`] where `domain` is not the pool's.
+    /// [`HandoffError::File`] for what is no JSON, [`HandoffError::Pool`] with all that is wrong for a pool of another
+    /// shape, [`HandoffError::Domain`] where `domain` is not the pool's, [`HandoffError::DomainText`] for one of other
+    /// than plain text.
     pub fn read(bytes: &[u8], domain: Option<&str>) -> Result<Self, HandoffError> {
         let pool = raw::parse(bytes)
             .map_err(|fault| HandoffError::File { file: HandoffFile::Pool, fault: FileFault::Json(fault) })?;
-        let mut pool =
-            checked(pool.value()).map_err(|ShapeFault { place, rule }| HandoffError::Pool { place, rule })?;
+        let found = Found::default();
+        let read = checked(pool.value(), &found);
+        let mut pool = found.or_faults(read).map_err(|faults| HandoffError::Pool { faults })?;
         pool.head.set_domain(domain)?;
         Ok(pool)
     }
@@ -62,108 +67,112 @@ impl Pool {
 impl Head {
     fn set_domain(&mut self, domain: Option<&str>) -> Result<(), HandoffError> {
         match domain {
-            Some(domain) if self.domain.is_empty() => self.domain = domain.to_owned(),
-            Some(domain) if self.domain != domain => return Err(HandoffError::Domain),
-            _ => {}
+            Some(domain) if !is_plain(domain) => Err(HandoffError::DomainText),
+            Some(domain) if self.domain.is_empty() => {
+                domain.clone_into(&mut self.domain);
+                Ok(())
+            }
+            Some(domain) if self.domain != domain => Err(HandoffError::Domain),
+            _ => Ok(()),
         }
-        if self.domain.contains(char::is_control) { Err(HandoffError::Domain) } else { Ok(()) }
     }
 }
 
-fn checked(pool: RawValue<'_>) -> Result<Pool, ShapeFault> {
-    let shape = Shape::read("", pool, POOL)?;
-    let domain = if is_null(shape.get("domain")?) { String::new() } else { shape.text("domain")? };
-    if domain.contains(char::is_control) {
-        return Err(shape.fault_at("domain", "must be one line of text"));
+/// The pool; none where something is missing, which is then among what was found. Nothing returns before all was looked at.
+fn checked(pool: RawValue<'_>, found: &Found) -> Option<Pool> {
+    let shape = Shape::read("", pool, POOL, found)?;
+    let domain = match shape.get("domain") {
+        Some(domain) if is_null(domain) => Some(String::new()),
+        domain => domain.and_then(|_| shape.line("domain")),
+    };
+    let is_tier =
+        |tier: RawValue<'_>| text(tier).is_some_and(|tier| ["deep", "shallow"].contains(&tier.as_str()));
+    let tier = shape.checked("tier", is_tier, "must be \"deep\" or \"shallow\"").and_then(text);
+    let [from_date, to_date] = [shape.day("from_date"), shape.day("to_date")];
+    let context = shape.get("context");
+    if let Some(context) = context {
+        check_context(context, found);
     }
-    let tier = shape.text("tier")?;
-    if !["deep", "shallow"].contains(&tier.as_str()) {
-        return Err(shape.fault_at("tier", "must be \"deep\" or \"shallow\""));
+    let source_status = shape.checked("source_status", is_object, "must be an object");
+    if let Some(status) = source_status {
+        check_status(status, found);
     }
-    let [from_date, to_date] = [shape.day("from_date")?, shape.day("to_date")?];
-    check_context(shape.get("context")?)?;
-    check_status(&shape)?;
-    check_strings(&shape, "warnings")?;
-    let nominations = shape
-        .list("nominations")?
-        .enumerate()
-        .map(|(index, row)| checked_row(&format!("nominations[{index}]"), index, row))
-        .collect::<Result<_, _>>()?;
-    let [context, source_status, warnings] =
-        [shape.get("context")?, shape.get("source_status")?, shape.get("warnings")?].map(RawValue::to_raw);
-    Ok(Pool {
-        head: Head { domain, tier, from_date, to_date, context, source_status, warnings },
-        nominations,
+    let warnings = shape.checked("warnings", is_list_of_strings, LIST_OF_STRINGS);
+    let rows = shape.list("nominations").map(|rows| {
+        rows.enumerate()
+            .filter_map(|(index, row)| checked_row(&format!("nominations[{index}]"), index, row, found))
+            .collect()
+    });
+    Some(Pool {
+        head: Head {
+            domain: domain?,
+            tier: tier?,
+            from_date: from_date?,
+            to_date: to_date?,
+            context: context?.to_raw(),
+            source_status: source_status?.to_raw(),
+            warnings: warnings?.to_raw(),
+        },
+        nominations: rows?,
     })
 }
 
-fn check_context(context: RawValue<'_>) -> Result<(), ShapeFault> {
-    let shape = Shape::read("context", context, CONTEXT)?;
+fn check_context(context: RawValue<'_>, found: &Found) {
+    let Some(shape) = Shape::read("context", context, CONTEXT, found) else { return };
     for key in ["enrichment_source_boundary", "requested_sources"] {
-        if !is_null(shape.get(key)?) {
-            check_strings(&shape, key)?;
-        }
+        let is_right = |value: RawValue<'_>| is_null(value) || is_list_of_strings(value);
+        shape.checked(key, is_right, "must be a list of strings, or null");
     }
-    if is_integer(shape.get("lookback_days")?) {
-        Ok(())
-    } else {
-        Err(shape.fault_at("lookback_days", "must be an integer"))
-    }
+    shape.checked("lookback_days", is_integer, "must be an integer");
 }
 
-fn check_status(shape: &Shape<'_>) -> Result<(), ShapeFault> {
-    let status = shape.get("source_status")?;
-    if status.members().is_none() {
-        return Err(shape.fault_at("source_status", "must be an object"));
-    }
+fn check_status(status: RawValue<'_>, found: &Found) {
     let outcomes = outcomes(status);
-    for (index, outcome) in outcomes.iter().enumerate() {
-        if outcomes.iter().take(index).any(|earlier| earlier.source == outcome.source) {
-            return Err(shape.fault_at("source_status", "names a source twice"));
+    for (index, SourceOutcome { source, state }) in outcomes.iter().enumerate() {
+        let place = format!("source_status.{}", shortened(source));
+        if !is_plain(source) || source.trim().is_empty() {
+            found.add(&place, format!("the name of a source {LINE}"));
         }
-        if !STATES.contains(&outcome.state.as_str()) {
-            return Err(
-                shape.fault_at("source_status", "has an outcome without a state that the contract knows")
-            );
+        if outcomes.iter().take(index).any(|earlier| earlier.source == *source) {
+            found.add(&place, "is there twice");
         }
-    }
-    Ok(())
-}
-
-fn check_strings(shape: &Shape<'_>, key: &str) -> Result<(), ShapeFault> {
-    if shape.list(key)?.all(is_string) {
-        Ok(())
-    } else {
-        Err(shape.fault_at(key, "must be a list of strings"))
+        if !STATES.contains(&state.as_str()) {
+            found.add(format!("{place}.state"), format!("must be one of {}", STATES.join(", ")));
+        }
     }
 }
 
-fn checked_row(place: &str, index: usize, row: RawValue<'_>) -> Result<Nomination, ShapeFault> {
-    let shape = Shape::read(place, row, ROW)?;
-    let cluster = shape.get("cluster_id")?;
-    if !is_string(cluster) && !is_integer(cluster) {
-        return Err(shape.fault_at("cluster_id", "must be a string or an integer"));
+const LIST_OF_STRINGS: &str = "must be a list of strings";
+
+fn is_list_of_strings(value: RawValue<'_>) -> bool {
+    value.items().is_some_and(|mut items| items.all(is_string))
+}
+
+fn checked_row(place: &str, index: usize, row: RawValue<'_>, found: &Found) -> Option<Nomination> {
+    let shape = Shape::read(place, row, ROW, found)?;
+    let is_cluster = |value: RawValue<'_>| is_string(value) || is_integer(value);
+    let cluster_id = shape.checked("cluster_id", is_cluster, "must be a string or an integer");
+    let is_name = |value: RawValue<'_>| is_string(value) || is_null(value);
+    let heuristic_name = shape.checked("heuristic_name", is_name, "must be a string or null");
+    let heuristic_junk = shape.checked("heuristic_junk", is_boolean, "must be true or false");
+    let inside = shape.checked("nomination", is_object, "must be an object");
+    if let Some(inside) = inside {
+        if !inside.get("name").is_some_and(is_string) {
+            shape.fault("nomination.name", "must be a string");
+        }
+        if inside.get("items").is_none_or(|items| items.items().is_none()) {
+            shape.fault("nomination.items", "must be a list");
+        }
     }
-    let heuristic_name = shape.get("heuristic_name")?;
-    if !is_string(heuristic_name) && !is_null(heuristic_name) {
-        return Err(shape.fault_at("heuristic_name", "must be a string or null"));
-    }
-    if !["true", "false"].contains(&shape.get("heuristic_junk")?.as_str()) {
-        return Err(shape.fault_at("heuristic_junk", "must be true or false"));
-    }
-    let no_object = || shape.fault_at("nomination", "must be an object");
     let members = Members {
-        cluster_id: cluster.to_raw(),
-        heuristic_name: heuristic_name.to_raw(),
-        heuristic_junk: shape.get("heuristic_junk")?.to_raw(),
-        nomination: shape.get("nomination")?.to_raw(),
+        cluster_id: cluster_id?.to_raw(),
+        heuristic_name: heuristic_name?.to_raw(),
+        heuristic_junk: heuristic_junk?.to_raw(),
+        nomination: inside?.to_raw(),
     };
-    let nomination = Nomination::new(&format!("n{}", index + 1), members).ok_or_else(no_object)?;
-    if !matches!(nomination.content().get("name"), Some(Value::String(_))) {
-        return Err(shape.fault_at("nomination.name", "must be a string"));
+    let nomination = Nomination::new(&format!("n{}", index + 1), members);
+    if nomination.is_none() {
+        shape.fault("nomination", "must be an object that is not nested too deeply");
     }
-    if !matches!(nomination.content().get("items"), Some(Value::Array(_))) {
-        return Err(shape.fault_at("nomination.items", "must be a list"));
-    }
-    Ok(nomination)
+    nomination
 }

@@ -95,11 +95,9 @@ pub(super) fn surface(
         if key.is_empty() || !counted.insert(key.clone()) {
             continue;
         }
-        transaction.prepare_cached(include_str!("sql/surface_topic.sql"))?.execute(params![
-            key,
-            name.trim(),
-            domain
-        ])?;
+        transaction
+            .prepare_cached(include_str!("sql/surface_topic.sql"))?
+            .execute(params![key, name, domain])?;
         transaction
             .prepare_cached(include_str!("sql/count_topic.sql"))?
             .execute(params![key, run_ref, now])?;

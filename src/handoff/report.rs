@@ -4,9 +4,12 @@
 //! cheap. Whether the round is current and judged is asked again in the writing transaction; its age is not asked, since
 //! the work between may be long.
 
-use chrono::{DateTime, Utc};
+use std::collections::HashSet;
 
-use crate::clock::{offset_time, snapshot_time};
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension, Transaction};
+
+use crate::clock::{offset_time, parse_time, snapshot_time};
 use crate::db::Store;
 use crate::error::{FileFault, HandoffError, HandoffFile, Record, Result};
 use crate::json::{Raw, RawValue, Value};
@@ -14,14 +17,16 @@ use crate::json::{Raw, RawValue, Value};
 use super::fence::fenced;
 use super::freshness::expires_at;
 use super::host_file::BoundFile;
-use super::judge::is_judged;
+use super::host_text::characters;
+use super::judge;
 use super::nominate::mint;
 use super::pending::{self, KIND, NewReport};
+use super::report_topics::{links, nameless};
 use super::round::{self, Round, SCHEMA_VERSION};
-use super::strict::{Shape, ShapeFault};
+use super::strict::{Found, Shape, is_integer, is_object, shortened};
 use super::writing::not_stored;
 
-const REPORT: &[&str] = &["bundle_id", "report", "angle_inputs", "run_ref"];
+const REPORT: &[&str] = &["bundle_id", "report", "angle_inputs", "run_ref", "judgments"];
 
 /// Leg 2b under way: there is a current round, of the known kind and version, made with mock as the call is.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub struct Reported {
     pub bundle_id: String,
     /// The pending report; none where nothing was solid.
     pub pending: Option<Pending>,
+    /// Topics that have no name, one line each.
+    pub warnings: Vec<String>,
     /// What became of each source of the sweep, as tokens.
     pub source_status: Raw,
 }
@@ -73,43 +80,26 @@ impl<'a> ReportLeg<'a> {
     /// Takes the bytes of the report file and stores it as the pending report.
     ///
     /// # Errors
-    /// [`HandoffError::File`] for the file; [`HandoffError::Superseded`] where it belongs to an earlier round,
-    /// [`HandoffError::Mismatch`] where it names no round of this store; [`HandoffError::Unjudged`];
+    /// [`HandoffError::File`], [`HandoffError::Mismatch`] for the file; [`HandoffError::Superseded`] where a `nominate`
+    /// came between; [`HandoffError::Unjudged`]; [`HandoffError::OldJudgments`] where a `judge` came between;
     /// [`HandoffError::NotStored`]. Nothing is stored then.
     pub fn finish(&self, bytes: &[u8]) -> Result<Reported> {
         let file = BoundFile::read(HandoffFile::Report, bytes)?;
-        if let Some(found) = file.bundle_id() {
-            self.require_no_earlier_round(found)?;
-        }
-        file.require_bundle(&self.round.bundle_id, Record::Bundle)?;
-        let input = Input::read(file.raw().value()).map_err(refused)?;
+        round::require_bound(self.store, &file, &self.round.bundle_id, Record::Bundle)?;
+        let ids = self.store.read(|transaction| round::nomination_ids(transaction, &self.round.bundle_id))?;
+        let input = Input::read(file.raw().value(), &ids)?;
         let nonce = mint(self.store)?;
         let now = self.store.clock().now();
-        let run_ref = input.run_ref.unwrap_or_else(|| self.default_run_ref(now));
-        let generated_at = offset_time(now);
-        let body = self.body(&generated_at, &run_ref, input.report);
-        let new = NewReport {
-            bundle_id: &self.round.bundle_id,
-            generated_at: &generated_at,
-            run_ref: &run_ref,
-            mock: self.round.mock,
-            body: &body,
-            inputs: &input.angle_inputs,
-        };
-        self.store
-            .write(|transaction| {
-                self.require_judged(transaction)?;
-                let ids = round::nomination_ids(transaction, &self.round.bundle_id)?;
-                if input.angle_inputs.iter().any(|(id, _)| !ids.contains(id)) {
-                    return Err(refused(unknown_id()).into());
-                }
-                pending::insert(transaction, &new, now)
-            })
+        let run_ref = self
+            .store
+            .write(|transaction| self.insert(transaction, &input, now))
             .map_err(not_stored(Record::PendingReport))?;
+        let warnings = nameless(&links(&input.topics, &input.angle_inputs)).collect();
         let angle_inputs =
             Raw::object(input.angle_inputs.iter().map(|(id, input)| (id.as_str(), input.clone())));
         let host_inputs = fenced(&angle_inputs.value().indented(), &nonce);
-        Ok(self.reported(Some(Pending { run_ref, expires_at: expires_at(now), angle_inputs, host_inputs })))
+        let pending = Pending { run_ref, expires_at: expires_at(now), angle_inputs, host_inputs };
+        Ok(self.reported(Some(pending), warnings))
     }
 
     /// Says that nothing of round `bundle_id` was solid: any pending report is superseded and none stored. The round
@@ -132,16 +122,40 @@ impl<'a> ReportLeg<'a> {
                 round::say_nothing_solid(transaction, bundle_id)
             })
             .map_err(not_stored(Record::PendingReport))?;
-        Ok(self.reported(None))
+        Ok(self.reported(None, Vec::new()))
     }
 
-    fn reported(&self, pending: Option<Pending>) -> Reported {
+    fn reported(&self, pending: Option<Pending>, warnings: Vec<String>) -> Reported {
         let bundle_id = self.round.bundle_id.clone();
-        Reported { bundle_id, pending, source_status: self.round.head.source_status.clone() }
+        Reported { bundle_id, pending, warnings, source_status: self.round.head.source_status.clone() }
     }
 
-    /// What was made for an earlier round must not be bound to this one by a mended id, so it is told apart from a
-    /// mistyped one.
+    /// The writing transaction of a report; gives its run_ref.
+    fn insert(&self, transaction: &Transaction<'_>, input: &Input, now: DateTime<Utc>) -> Result<String> {
+        let bundle_id = &self.round.bundle_id;
+        let latest = self.require_judged(transaction)?;
+        if let Some(found) = input.judgments.filter(|found| *found != latest) {
+            return Err(HandoffError::OldJudgments { bundle_id: bundle_id.clone(), found, latest }.into());
+        }
+        let run_ref = match &input.run_ref {
+            Some(run_ref) => run_ref.clone(),
+            None => self.default_run_ref(transaction, now)?,
+        };
+        let generated_at = offset_time(now);
+        let body = self.body(&generated_at, &run_ref, input.report.clone());
+        let new = NewReport {
+            bundle_id,
+            generated_at: &generated_at,
+            run_ref: &run_ref,
+            mock: self.round.mock,
+            body: &body,
+            inputs: &input.angle_inputs,
+        };
+        pending::insert(transaction, &new, now)?;
+        Ok(run_ref)
+    }
+
+    /// What was said of an earlier round is told apart from a mistyped id.
     fn require_no_earlier_round(&self, found: &str) -> Result<()> {
         let is_earlier = self.store.read(|transaction| round::is_current(transaction, found))? == Some(false);
         if !is_earlier {
@@ -151,18 +165,24 @@ impl<'a> ReportLeg<'a> {
         Err(HandoffError::Superseded { bundle_id: found.to_owned(), by }.into())
     }
 
-    fn require_judged(&self, transaction: &rusqlite::Transaction<'_>) -> Result<()> {
+    /// The number of the round's latest judgments.
+    fn require_judged(&self, transaction: &Transaction<'_>) -> Result<i64> {
         round::require_current(transaction, &self.round.bundle_id)?;
-        if is_judged(transaction, &self.round.bundle_id)? {
-            return Ok(());
+        match judge::latest(transaction, &self.round.bundle_id)? {
+            0 => Err(HandoffError::Unjudged { bundle_id: self.round.bundle_id.clone() }.into()),
+            latest => Ok(latest),
         }
-        Err(HandoffError::Unjudged { bundle_id: self.round.bundle_id.clone() }.into())
     }
 
-    fn default_run_ref(&self, now: DateTime<Utc>) -> String {
+    /// Of the domain and the time of the round's first report, so that a report given again is the same one.
+    fn default_run_ref(&self, transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<String> {
+        let mut statement = transaction.prepare_cached(include_str!("sql/first_report.sql"))?;
+        let first: Option<String> =
+            statement.query_row([&self.round.bundle_id], |row| row.get(0)).optional()?;
+        let time = first.as_deref().and_then(parse_time).unwrap_or(now);
         let domain = &self.round.head.domain;
         let domain = if domain.is_empty() { "trending" } else { domain };
-        format!("discover:{domain}:{}", snapshot_time(now))
+        Ok(format!("discover:{domain}:{}", snapshot_time(time)))
     }
 
     /// A pending report without its angle inputs: the legacy keys, and what leg 3 says of the sweep.
@@ -187,55 +207,77 @@ impl<'a> ReportLeg<'a> {
 /// The members of a report file.
 struct Input {
     report: Raw,
+    topics: Value,
     angle_inputs: Vec<(String, Raw)>,
     run_ref: Option<String>,
+    judgments: Option<i64>,
 }
 
 impl Input {
-    fn read(file: RawValue<'_>) -> Result<Self, ShapeFault> {
-        let shape = Shape::read("", file, REPORT)?;
-        let report = shape.get("report")?;
-        if report.members().is_none() {
-            return Err(shape.fault_at("report", "must be an object"));
-        }
-        let topics = report.get("topics");
-        if topics.is_some_and(|topics| topics.items().is_none_or(|mut topics| topics.any(is_no_object))) {
-            return Err(shape.fault_at("report.topics", "must be a list of objects"));
-        }
-        let run_ref = shape.find("run_ref").map(|_| shape.text("run_ref")).transpose()?;
-        if run_ref.as_ref().is_some_and(|text| text.trim().is_empty() || text.contains(char::is_control)) {
-            return Err(shape.fault_at("run_ref", "must be one line of text"));
-        }
-        Ok(Self { report: report.to_raw(), angle_inputs: angle_inputs(&shape)?, run_ref })
-    }
-}
-
-fn angle_inputs(shape: &Shape<'_>) -> Result<Vec<(String, Raw)>, ShapeFault> {
-    let members = shape.get("angle_inputs")?.members();
-    let members = members.ok_or_else(|| shape.fault_at("angle_inputs", "must be an object"))?;
-    let inputs = members
-        .map(|(id, input)| match id.as_str() {
-            None => Err(unknown_id()),
-            Some(_) if is_no_object(input) => {
-                Err(shape.fault_at("angle_inputs", "must hold an object for each id"))
-            }
-            Some(id) => Ok((id.to_owned(), input.to_raw())),
+    /// Reads the file; `ids` are those of the round's nominations.
+    fn read(file: RawValue<'_>, ids: &HashSet<String>) -> Result<Self, HandoffError> {
+        let found = Found::default();
+        let input = Self::checked(file, ids, &found);
+        found.or_faults(input).map_err(|faults| HandoffError::File {
+            file: HandoffFile::Report,
+            fault: FileFault::Members(faults),
         })
-        .collect::<Result<Vec<_>, _>>()?;
-    if inputs.is_empty() {
-        return Err(shape.fault_at("angle_inputs", "must not be empty; say --nothing-solid instead"));
     }
-    Ok(inputs)
+
+    fn checked(file: RawValue<'_>, ids: &HashSet<String>, found: &Found) -> Option<Self> {
+        let shape = Shape::read("", file, REPORT, found)?;
+        let report = shape.checked("report", is_object, "must be an object");
+        if let Some(topics) = report.and_then(|report| report.get("topics")) {
+            check_topics(topics, found);
+        }
+        let topics = report.and_then(|report| report.to_value().ok());
+        let angle_inputs = angle_inputs(&shape, ids, found);
+        let run_ref = shape.find("run_ref").and_then(|_| shape.line("run_ref"));
+        if run_ref.as_ref().is_some_and(|run_ref| run_ref.trim().is_empty()) {
+            shape.fault("run_ref", "must not be blank");
+        }
+        let judgments = shape.find("judgments").and_then(|_| {
+            let is_number =
+                |number: RawValue<'_>| is_integer(number) && number.as_str().parse::<i64>().is_ok();
+            let rule = "must be the number that judge printed";
+            shape.checked("judgments", is_number, rule)?.as_str().parse().ok()
+        });
+        Some(Self {
+            report: report?.to_raw(),
+            topics: topics?,
+            angle_inputs: angle_inputs?,
+            run_ref,
+            judgments,
+        })
+    }
 }
 
-fn is_no_object(value: RawValue<'_>) -> bool {
-    value.members().is_none()
+fn check_topics(topics: RawValue<'_>, found: &Found) {
+    let Some(topics) = topics.items() else {
+        found.add("report.topics", "must be a list of objects");
+        return;
+    };
+    for (index, _) in topics.enumerate().filter(|(_, topic)| !is_object(*topic)) {
+        found.add(format!("report.topics[{index}]"), "must be an object");
+    }
 }
 
-fn unknown_id() -> ShapeFault {
-    ShapeFault { place: "angle_inputs".to_owned(), rule: "names an id that the round's bundle does not have" }
-}
-
-fn refused(ShapeFault { place, rule }: ShapeFault) -> HandoffError {
-    HandoffError::File { file: HandoffFile::Report, fault: FileFault::Member { place, rule } }
+fn angle_inputs(shape: &Shape<'_, '_>, ids: &HashSet<String>, found: &Found) -> Option<Vec<(String, Raw)>> {
+    let inputs = shape.checked("angle_inputs", is_object, "must be an object")?;
+    let mut by_id = Vec::new();
+    for (id, input) in inputs.members().into_iter().flatten() {
+        let id = characters(&id);
+        let place = format!("angle_inputs.{}", shortened(&id));
+        if !ids.contains(&id) {
+            found.add(&place, "this round has no nomination of this id");
+        }
+        if !is_object(input) {
+            found.add(&place, "must be an object");
+        }
+        by_id.push((id, input.to_raw()));
+    }
+    if by_id.is_empty() {
+        shape.fault("angle_inputs", "must not be empty; say --nothing-solid instead");
+    }
+    Some(by_id)
 }

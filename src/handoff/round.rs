@@ -11,11 +11,14 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::clock::{parse_time, store_time};
+use crate::db::Store;
 use crate::digest::Digest;
 use crate::error::{HandoffError, Record, Result};
 use crate::json::{Raw, RawValue, Value, raw};
 
 use super::freshness::require_fresh;
+use super::host_file::BoundFile;
+use super::host_text::visible_line;
 use super::nomination::Nomination;
 use super::pool::Head;
 
@@ -75,6 +78,24 @@ pub(super) fn require_current(transaction: &Transaction<'_>, bundle_id: &str) ->
     let mut statement = transaction.prepare_cached(include_str!("sql/current_round.sql"))?;
     let by = statement.query_row([], |row| row.get("bundle_id")).optional()?;
     Err(HandoffError::Superseded { bundle_id: bundle_id.to_owned(), by }.into())
+}
+
+/// Checks that `file` names `current`, exactly. One that was made for an earlier round of the store is told apart from a
+/// mistyped one: the ids in it mean other topics now.
+///
+/// # Errors
+/// [`HandoffError::Mismatch`], which says that the file was held against `against`.
+pub(super) fn require_bound(store: &Store, file: &BoundFile, current: &str, against: Record) -> Result<()> {
+    let found = file.bundle_id();
+    if found == Some(current) {
+        return Ok(());
+    }
+    let superseded = match found {
+        Some(found) => store.read(|transaction| is_current(transaction, found))? == Some(false),
+        None => false,
+    };
+    let (found, current) = (found.map(str::to_owned), current.to_owned());
+    Err(HandoffError::Mismatch { file: file.file(), found, against, superseded, current }.into())
 }
 
 /// Whether round `bundle_id` is the current one; none where the store has no such round.
@@ -218,7 +239,7 @@ impl Head {
         let text = |key: &str| text_of(bundle.get(key)).unwrap_or_default();
         let tokens = |key: &str, absent: Raw| bundle.get(key).map_or(absent, RawValue::to_raw);
         Self {
-            domain: text("domain"),
+            domain: visible_line(&text("domain")),
             tier: text("tier"),
             from_date: text("from_date"),
             to_date: text("to_date"),

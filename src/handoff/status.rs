@@ -10,7 +10,7 @@ use crate::db::Store;
 use crate::error::{Error, HandoffError, Record, Result};
 
 use super::freshness::{expires_at, require_fresh};
-use super::judge::is_judged;
+use super::judge;
 use super::round;
 
 /// What is to happen next.
@@ -76,7 +76,7 @@ pub fn status(store: &Store) -> Result<Option<Status>> {
             Some(pending) if pending.is_fresh(now) && pending.finalized => Awaits::Nothing,
             Some(pending) if pending.is_fresh(now) => Awaits::Angles,
             None if round::is_nothing_solid(transaction, &round.bundle_id)? => Awaits::NextSweep,
-            None if is_judged(transaction, &round.bundle_id)? => Awaits::Report,
+            None if judge::latest(transaction, &round.bundle_id)? > 0 => Awaits::Report,
             _ if bundle_is_fresh => Awaits::Judgments,
             _ => Awaits::Sweep,
         };

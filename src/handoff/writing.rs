@@ -1,7 +1,8 @@
-//! What a failed write of a leg becomes.
+//! What the store's inability to take or to give a leg's rows becomes.
 //!
-//! The work before the write was paid for (a sweep, a deep research), so a store that can't take it is no crash and no
-//! lost input: the error says that the same input can be given again (contract handoff.md, reading).
+//! The work before a leg was paid for (a sweep, a deep research), so a store that fails is no crash and no lost input: the
+//! error says that the same input can be given again (contract handoff.md, reading). Opening and reading write too, beside
+//! the store, so a full disk can be met there first.
 
 use std::io::ErrorKind;
 
@@ -10,22 +11,36 @@ use crate::error::{Error, HandoffError, Record, StoreError};
 /// Turns the store's own inability to write, or to be made, into [`HandoffError::NotStored`]; use as
 /// `.map_err(not_stored(record))`. A busy store stays busy, and a rule of the schema stays a refusal.
 pub fn not_stored(record: Record) -> impl FnOnce(Error) -> Error {
-    move |error| {
-        let source = match error {
-            Error::Store(
-                source @ (StoreError::Full | StoreError::ReadOnly | StoreError::Unopenable { .. }),
-            ) => source,
-            Error::Store(source @ StoreError::Sqlite(_)) => source,
-            Error::Io { source, .. } if is_full(source.kind()) => StoreError::Full,
-            Error::Io { source, .. } if source.kind() == ErrorKind::ReadOnlyFilesystem => {
-                StoreError::ReadOnly
-            }
-            other => return other,
-        };
-        HandoffError::NotStored { record, source: Box::new(source) }.into()
+    move |error| match of_the_store(error) {
+        Ok(source) => HandoffError::NotStored { record, source: Box::new(source) }.into(),
+        Err(other) => other,
+    }
+}
+
+/// As [`not_stored`], for a store that could not be opened or read: [`HandoffError::NotRead`].
+pub fn not_read(error: Error) -> Error {
+    match of_the_store(error) {
+        Ok(source) => HandoffError::NotRead { source: Box::new(source) }.into(),
+        Err(other) => other,
+    }
+}
+
+fn of_the_store(error: Error) -> Result<StoreError, Error> {
+    match error {
+        Error::Store(
+            source @ (StoreError::Full
+            | StoreError::ReadOnly
+            | StoreError::Unopenable { .. }
+            | StoreError::Sqlite(_)),
+        ) => Ok(source),
+        Error::Io { ref source, .. } if is_full(source.kind()) => Ok(StoreError::Full),
+        Error::Io { ref source, .. } if source.kind() == ErrorKind::ReadOnlyFilesystem => {
+            Ok(StoreError::ReadOnly)
+        }
+        other => Err(other),
     }
 }
 
 fn is_full(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }

@@ -116,12 +116,10 @@ fn what_of_a_judgment_was_not_used_is_said() {
     }
     let bundle_id = round.reported("");
     let misspelt = angles(&bundle_id).replace("podcast", "podcast_angle");
-    let finalized = round.reading("finalize --angles - --json", &misspelt);
-    assert_eq!(
-        finalized.stderr,
-        "warning: angles[0] is taken, but of its keys only id, podcast and x_article are known\n"
-    );
-    assert_eq!(finalized.code, 0);
+    let finalized = round.reading("finalize --angles -", &misspelt);
+    let remedy = finalized
+        .refused(2, "angles[0]: of its keys only id, podcast and x_article are known, it has no usable hook");
+    assert!(remedy.contains("and a podcast or an x_article"), "{remedy}");
 }
 
 #[test]

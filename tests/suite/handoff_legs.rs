@@ -182,6 +182,7 @@ fn a_round_goes_from_leg_to_leg() {
             "source_status",
             "warnings",
             "mock",
+            "judgments",
             "nominations"
         ]
     );

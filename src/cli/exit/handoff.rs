@@ -102,22 +102,31 @@ pub(super) fn remedy(error: &HandoffError, call: &LegCall) -> String {
         HandoffError::MockNeedsSaveDir => "give --save-dir DIR to every leg of the mock round".into(),
         HandoffError::Pool { .. } => {
             format!(
-                "nothing was changed; mend that place in the engine and give the pool again: {}",
+                "nothing was changed; correct this in the engine and give the pool again: {}",
                 call.nominate()
             )
         }
         HandoffError::File { file, fault } => file_remedy(*file, fault, call),
         HandoffError::Mismatch { file, found, superseded, current, .. } => {
-            let correct = format!(
-                "correct the bundle_id field in your {file} file to \"{current}\" and run this same command again"
-            );
-            match found.as_ref().filter(|_| *superseded) {
-                Some(found) => format!(
-                    "nothing was changed; {correct}; but round {found} was superseded, and its ids n1, n2 mean other topics now: first judge by {} {current}",
-                    call.command("show")
-                ),
-                None => format!("nothing was changed; {correct}"),
-            }
+            let old_round = found.as_ref().filter(|_| *superseded).map_or_else(String::new, |found| {
+                format!("round {found} was superseded, and its ids n1, n2 mean other topics now: ")
+            });
+            let first = match file {
+                _ if old_round.is_empty() => String::new(),
+                HandoffFile::Report => {
+                    let [judge, report] = ["judge", "report"].map(|verb| call.command(verb));
+                    return format!(
+                        "nothing was changed; {old_round}make the report again: {judge} FILE, then {report} FILE"
+                    );
+                }
+                HandoffFile::Angles => {
+                    format!("first write angles for the topics of {}, then ", call.command("finalize"))
+                }
+                _ => format!("first judge by {} {current}, then ", call.command("show")),
+            };
+            format!(
+                "nothing was changed; {old_round}{first}correct the bundle_id field in your {file} file to \"{current}\" and run this same command again"
+            )
         }
         HandoffError::NotCurrent { current, .. } => {
             format!("nothing was changed; run this same command again with --nothing-solid {current}")
@@ -133,16 +142,19 @@ pub(super) fn remedy(error: &HandoffError, call: &LegCall) -> String {
         HandoffError::PendingSuperseded { .. } => {
             format!("{} tells what the current round awaits", call.command("status"))
         }
+        HandoffError::OldJudgments { .. } => format!(
+            "nothing was changed; make the report again from the answer of the latest {}, and give it with that answer's number in \"judgments\"",
+            call.command("judge")
+        ),
         HandoffError::Unjudged { .. } => format!("judge the round first: {} FILE", call.command("judge")),
-        HandoffError::Domain => {
-            "nothing was changed; leave --domain out, or give the pool's own, on one line".into()
-        }
+        HandoffError::Domain => "nothing was changed; leave --domain out, or give the pool's own".into(),
+        HandoffError::DomainText => "nothing was changed; type the domain again in plain characters".into(),
         HandoffError::UnknownBundle => format!("{} names the current round", call.command("status")),
         HandoffError::KnownBundle { bundle_id } => {
             format!("nothing was changed; look at it: {} {bundle_id}", call.command("show"))
         }
         HandoffError::UnknownTopic => format!("{} lists the topics", call.command("queue")),
-        HandoffError::NotStored { .. } => format!(
+        HandoffError::NotStored { .. } | HandoffError::NotRead { .. } => format!(
             "nothing was changed; free space on the file system of {store}, or make it writable, then give the same input again"
         ),
         _ => format!("{} tells what the current round awaits", call.command("status")),
@@ -153,19 +165,25 @@ fn file_remedy(file: HandoffFile, fault: &FileFault, call: &LegCall) -> String {
     let mend = match fault {
         FileFault::Unreadable { .. } => "check its path".to_owned(),
         FileFault::Json(_) => "make it one JSON object in UTF-8 with each key once".to_owned(),
+        FileFault::EmptyList { key, ids } => {
+            format!("give \"{key}\" a row for each topic that you mean; the ids of this round: {ids}")
+        }
         FileFault::NoUsableRow { key, ids, .. } => {
-            format!("give each row of \"{key}\" an \"id\" of this round ({ids})")
+            let hook = if file == HandoffFile::Angles { ", and a podcast or an x_article" } else { "" };
+            format!("give each row of \"{key}\" an \"id\" of this round ({ids}){hook}")
         }
         FileFault::IsPool => {
             return format!("nothing was changed; store a pool with {} < FILE", call.nominate());
         }
-        FileFault::Member { rule, .. } if rule.contains("--nothing-solid") => {
+        FileFault::Members(faults)
+            if faults.first().iter().any(|(_, rule)| rule.contains("--nothing-solid")) =>
+        {
             return "nothing was changed; give the angle inputs, or run report --nothing-solid BUNDLE_ID"
                 .into();
         }
         _ => match file {
-            HandoffFile::Pool | HandoffFile::Report => "mend it in the engine".to_owned(),
-            _ => "mend that place".to_owned(),
+            HandoffFile::Pool | HandoffFile::Report => "correct this in the engine".to_owned(),
+            _ => "correct this in the file".to_owned(),
         },
     };
     let again = if file == HandoffFile::Angles { ", or without --angles" } else { "" };

@@ -13,10 +13,11 @@ use crate::cli::input::Input;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file: {\"bundle_id\": …, \"angles\": [{\"id\", \"podcast\"?, \"x_article\"?}]}
+A program reads the answer with --json; without, it is fenced for a host.
 The pending report stays, so that corrected angles can be tried; the queue counts each topic once a run_ref.
 
 Example:
-  legbook handoff finalize --angles angles.json | engine --render")]
+  legbook handoff finalize --angles angles.json --json | engine --render")]
 pub(super) struct Arguments {
     /// The angles file, or - for stdin
     #[arg(long, value_name = "FILE")]
@@ -34,7 +35,7 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
         let angles = arguments.angles.as_ref().map(|input| read(input, HandoffFile::Angles)).transpose()?;
         let finalized = leg.finish(angles.as_deref())?;
         place.warn(&finalized.warnings);
-        place.print(&Raw::from(&finalized.answer))?;
+        place.print_untrusted(&store, &Raw::from(&finalized.answer))?;
         place.end(arguments.leg, &finalized.source_status)
     })
 }

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use legbook::clock::snapshot_time;
-use legbook::error::{HandoffFile, Record};
-use legbook::handoff::{LegacyBundle, not_stored};
+use legbook::error::HandoffFile;
+use legbook::handoff::LegacyBundle;
 use legbook::json::Value;
 
 use super::{Place, read};
@@ -24,10 +24,7 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
         let bytes = read(&arguments.input, HandoffFile::Bundle)?;
         let bundle = LegacyBundle::read(&bytes)?;
         place.check_mock(bundle.mock())?;
-        let store = place.open_or_make().map_err(|failure| match failure {
-            Failure::Library(error) => not_stored(Record::Bundle)(error).into(),
-            other => other,
-        })?;
+        let store = place.open_or_make()?;
         bundle.store(&store)?;
         place.warn(bundle.warnings());
         let expires_at = snapshot_time(bundle.expires_at());

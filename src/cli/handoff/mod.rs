@@ -16,8 +16,10 @@ use legbook::Error;
 use legbook::db::{Store, StoreOptions};
 use legbook::error::{FileFault, HandoffError, HandoffFile, Record, StoreError};
 use legbook::handoff::coverage::{degraded, is_strict};
-use legbook::handoff::status;
-use legbook::json::Raw;
+use legbook::handoff::fence::{WARNING, fenced};
+use legbook::handoff::{mint, not_read, status};
+use legbook::json::{Raw, Value};
+use legbook::text::escaped_json;
 
 use super::context::Context;
 use super::exit::{Exit, Failure, LegCall};
@@ -133,10 +135,12 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Runs a leg; a failure of it is told with the remedy for this place.
+    /// Runs a leg; a failure of it is told with the remedy for this place. What was to be stored has said so itself, so
+    /// what the store refuses beside is to be opened or read.
     fn leg(&self, mock: bool, work: impl FnOnce() -> Result<Exit, Failure>) -> Result<Exit, Failure> {
         work().map_err(|failure| match failure {
             Failure::Library(source) => {
+                let source = not_read(source);
                 let call = if came_too_early(&source) { self.call_of_round(mock) } else { self.call(mock) };
                 Failure::Leg { source, call: Box::new(call) }
             }
@@ -171,10 +175,18 @@ impl Place<'_> {
         }
     }
 
-    /// Prints tokens: on one line with `--json`, else indented.
-    fn print(&self, tokens: &Raw) -> Result<(), Failure> {
-        let text = if self.context.render.json() { tokens.value().line() } else { tokens.value().indented() };
-        self.context.render.raw((text + "\n").as_bytes())
+    /// Prints an object with third-party text: with `--json` on one line, and a field says so; else indented in a fence.
+    fn print_untrusted(&self, store: &Store, object: &Raw) -> Result<(), Failure> {
+        if self.context.render.json() {
+            self.context.render.raw((escaped_json(&untrusted(object).value().line()) + "\n").as_bytes())
+        } else {
+            self.print_fenced(store, &object.value().indented())
+        }
+    }
+
+    /// Prints third-party text in a fence of its own.
+    fn print_fenced(&self, store: &Store, text: &str) -> Result<(), Failure> {
+        self.context.render.text(&fenced(text, &mint(store)?))
     }
 
     /// How a leg ends whose output is out: the same for all legs.
@@ -189,6 +201,18 @@ impl Place<'_> {
         });
         Err(Failure::Degraded { sources: sources.collect::<Vec<_>>().join(", ") })
     }
+}
+
+/// `object` with the field that says what its text is; one that it had is replaced.
+fn untrusted(object: &Raw) -> Raw {
+    const FIELD: &str = "untrusted_content";
+    let members = object.value().members().into_iter().flatten();
+    let members: Vec<(String, Raw)> = members
+        .filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.to_raw())))
+        .filter(|(key, _)| key != FIELD)
+        .chain([(FIELD.to_owned(), Raw::from(&Value::from(WARNING)))])
+        .collect();
+    Raw::object(members.iter().map(|(key, value)| (key.as_str(), value.clone())))
 }
 
 /// Whether leg 3 was called and there is nothing to finalize: the round's state tells which leg comes first.

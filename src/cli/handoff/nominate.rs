@@ -2,8 +2,8 @@
 
 use clap::Args;
 use legbook::clock::snapshot_time;
-use legbook::error::{HandoffFile, Record};
-use legbook::handoff::{self, Nominated, Pool, not_stored};
+use legbook::error::HandoffFile;
+use legbook::handoff::{self, Nominated, Pool};
 use legbook::json::Value;
 
 use super::{LegArguments, Place, read};
@@ -45,14 +45,8 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
 
 /// A pool without nominations ends the round of a store that is there, and makes none.
 fn store(place: &Place<'_>, pool: &Pool, mock: bool) -> Result<Option<Nominated>, Failure> {
-    let store = if pool.nominations.is_empty() {
-        place.open_if_there()?
-    } else {
-        Some(place.open_or_make().map_err(|failure| match failure {
-            Failure::Library(error) => not_stored(Record::Bundle)(error).into(),
-            other => other,
-        })?)
-    };
+    let store =
+        if pool.nominations.is_empty() { place.open_if_there()? } else { Some(place.open_or_make()?) };
     Ok(store.map(|store| handoff::nominate(&store, pool, mock)).transpose()?.flatten())
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use legbook::handoff::{Topic, cover, topics};
-use legbook::json::Value;
+use legbook::json::{Raw, Value};
 
 use super::Place;
 use crate::cli::exit::{Exit, Failure};
@@ -30,7 +30,8 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
             None => list(place)?,
             Some(Command::Cover { name }) => {
                 let topic = cover(&place.open()?, name)?;
-                let text = format!("{}: {}", topic.name, topic.state());
+                // The key is what was typed, normalized; the stored name is somebody else's text.
+                let text = format!("{}: {}", topic.normalized_name, topic.state());
                 place.context.render.done(&as_object(&topic), &text)?;
             }
         }
@@ -39,7 +40,19 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
 }
 
 fn list(place: &Place<'_>) -> Result<(), Failure> {
-    let topics = place.open_if_there()?.map(|store| topics(&store)).transpose()?.unwrap_or_default();
+    let render = place.context.render;
+    let store = place.open_if_there()?;
+    let topics = store.as_ref().map(topics).transpose()?.unwrap_or_default();
+    let answer = object([("topics", Value::Array(topics.iter().map(as_object).collect()))]);
+    let Some(store) = store.filter(|_| !topics.is_empty()) else {
+        if !render.json() {
+            render.note("no topics: no finalized report has surfaced one");
+        }
+        return render.answer(&answer, "");
+    };
+    if render.json() {
+        return place.print_untrusted(&store, &Raw::from(&answer));
+    }
     let rows = topics.iter().map(|topic| {
         vec![
             topic.name.clone(),
@@ -49,14 +62,7 @@ fn list(place: &Place<'_>) -> Result<(), Failure> {
             topic.domain.clone(),
         ]
     });
-    let render = place.context.render;
-    if topics.is_empty() && !render.json() {
-        render.note("no topics: no finalized report has surfaced one");
-        return Ok(());
-    }
-    let text = table(render, &["TOPIC", "STATE", "COUNT", "LAST SURFACED", "DOMAIN"], rows);
-    let answer = object([("topics", Value::Array(topics.iter().map(as_object).collect()))]);
-    render.answer(&answer, &text)
+    place.print_fenced(&store, &table(render, &["TOPIC", "STATE", "COUNT", "LAST SURFACED", "DOMAIN"], rows))
 }
 
 fn as_object(topic: &Topic) -> Value {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use legbook::clock::snapshot_time;
+use legbook::db::Store;
 use legbook::error::{HandoffFile, Record};
 use legbook::handoff::{Awaits, Pending, ReportLeg, Reported};
 use legbook::json::{Raw, Value};
@@ -13,7 +14,8 @@ use crate::cli::input::Input;
 /// Leg 2b: store what the engine made of the judgments as the pending report
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file: {\"bundle_id\": …, \"report\": {…}, \"angle_inputs\": {id: {…}}, \"run_ref\"?: …}
+The file: {\"bundle_id\": …, \"report\": {…}, \"angle_inputs\": {id: {…}}, \"run_ref\"?: …, \"judgments\"?: N}
+With judgments, the number that judge printed, a report that was made from earlier judgments is refused.
 Prints the angle inputs and the shape of an angles file. The pending report is fresh for an hour from now.
 
 Example:
@@ -42,12 +44,13 @@ pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Fail
                 leg.finish(&read(input, HandoffFile::Report)?)?
             }
         };
-        print(place, &reported, mock)?;
+        place.warn(&reported.warnings);
+        print(place, &store, &reported, mock)?;
         place.end(arguments.leg, &reported.source_status)
     })
 }
 
-fn print(place: &Place<'_>, reported: &Reported, mock: bool) -> Result<(), Failure> {
+fn print(place: &Place<'_>, store: &Store, reported: &Reported, mock: bool) -> Result<(), Failure> {
     let Reported { bundle_id, pending, .. } = reported;
     let text = |text: &str| Raw::from(&Value::from(text));
     let null = || Raw::from(&Value::Null);
@@ -64,7 +67,7 @@ fn print(place: &Place<'_>, reported: &Reported, mock: bool) -> Result<(), Failu
                 pending.as_ref().map_or_else(|| Raw::object([]), |pending| pending.angle_inputs.clone()),
             ),
         ]);
-        return place.print(&answer);
+        return place.print_untrusted(store, &answer);
     }
     let quiet = place.context.render.quiet();
     let said = match pending {
@@ -86,7 +89,7 @@ fn print(place: &Place<'_>, reported: &Reported, mock: bool) -> Result<(), Failu
             shape(bundle_id, pending)
         ),
     };
-    place.context.render.raw(said.as_bytes())
+    place.context.render.text(&said)
 }
 
 /// An angles file for this round.

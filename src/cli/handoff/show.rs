@@ -12,19 +12,20 @@ pub(super) struct Arguments {
     /// The bundle's id
     #[arg(value_name = "ID")]
     bundle_id: String,
-    /// In the shape and the bytes of the legacy file discover-nominations.json
+    /// Print the bytes of the legacy file discover-nominations.json, for a program: third-party text without a fence
     #[arg(long)]
     legacy: bool,
 }
 
 pub(super) fn run(place: &Place<'_>, arguments: &Arguments) -> Result<Exit, Failure> {
     place.leg(false, || {
-        let bundle = Bundle::read(&place.open()?, &arguments.bundle_id)?;
+        let store = place.open()?;
+        let bundle = Bundle::read(&store, &arguments.bundle_id)?;
         place.warn(bundle.warnings());
         if arguments.legacy {
             place.context.render.raw(bundle.legacy()?.as_bytes())?;
         } else {
-            place.print(&bundle.tokens())?;
+            place.print_untrusted(&store, &bundle.tokens())?;
         }
         Ok(Exit::DONE)
     })

@@ -127,7 +127,7 @@ fn line(event: &Event) -> String {
 }
 
 fn row(sequence: &str, time: &str, what: &str, detail: &str) -> String {
-    format!("{sequence:>6}  {time:<23}  {what:<24}  {}\n", printable(detail))
+    printable(&format!("{sequence:>6}  {time:<23}  {what:<24}  {detail}")).into_owned() + "\n"
 }
 
 /// The payload in a few words.

@@ -29,12 +29,11 @@ fn a_nominate_between_the_legs_is_noticed_by_name() {
     bench.judge(&old).unwrap();
     let new = bench.nominate(2).bundle_id;
     let error = refused(bench.report(&old, "r"));
-    assert!(matches!(&error, HandoffError::Superseded { bundle_id, .. } if *bundle_id == old), "{error}");
+    assert!(matches!(&error, HandoffError::Mismatch { superseded: true, .. }), "{error}");
     bench.judge(&new).unwrap();
-    assert!(
-        matches!(refused(bench.report(&old, "r")), HandoffError::Superseded { .. }),
-        "a mended id is no remedy"
-    );
+    let error = refused(bench.report(&old, "r"));
+    assert!(matches!(&error, HandoffError::Mismatch { superseded: true, .. }), "{error}");
+    assert_eq!(error.category(), "superseded");
 
     // Between report and finalize.
     let old = new;
