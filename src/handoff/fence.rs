@@ -65,6 +65,9 @@ fn reads_as_tag(text: &str) -> bool {
     let mut wanted = TAG_LETTERS;
     let mut foreign = 0;
     for character in text.chars().take_while(|&character| !is_less_than(character) && character != '>') {
+        if character.is_ascii() && !character.is_ascii_alphanumeric() {
+            continue;
+        }
         let known = readings(character).iter().find_map(|reading| known_letters(wanted, reading));
         let rest = match known {
             Some(rest) => rest,
