@@ -158,7 +158,9 @@ def main(arguments):
     elif verb == "research":
         judged = json.load(sys.stdin)
         report, inputs = research(judged)
-        json.dump({"bundle_id": judged["bundle_id"], "report": report, "angle_inputs": inputs}, sys.stdout)
+        # The number of the judgments says from which ones this report was made.
+        bound = {key: judged[key] for key in ("bundle_id", "judgments")}
+        json.dump(bound | {"report": report, "angle_inputs": inputs}, sys.stdout)
     elif verb == "render":
         final = json.load(sys.stdin)
         sys.stdout.write(render(final["report"], final["source_status"], final["warnings"]))

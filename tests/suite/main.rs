@@ -27,6 +27,7 @@ mod doctor_flips;
 mod doctor_open;
 mod event;
 mod fakes;
+mod handoff_binding;
 mod handoff_cli;
 mod handoff_example;
 mod handoff_guidance;
