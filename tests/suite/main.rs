@@ -33,6 +33,7 @@ mod handoff_example;
 mod handoff_guidance;
 mod handoff_legs;
 mod handoff_text;
+mod hostile;
 mod json;
 mod legacy;
 mod legacy_advice;
