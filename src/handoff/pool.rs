@@ -134,7 +134,7 @@ fn check_status(status: RawValue<'_>, found: &Found) {
             found.add(&place, format!("the name of a source {LINE}"));
         }
         if outcomes.iter().take(index).any(|earlier| earlier.source == *source) {
-            found.add(&place, "is there twice");
+            found.add(&place, "appears twice");
         }
         if !STATES.contains(&state.as_str()) {
             found.add(format!("{place}.state"), format!("must be one of {}", STATES.join(", ")));

@@ -23,7 +23,7 @@ impl Found {
         self.0.borrow_mut().add(place.into(), rule.into());
     }
 
-    /// `read`, where nothing is wrong.
+    /// `read`, if nothing is wrong.
     pub(super) fn or_faults<T>(self, read: Option<T>) -> Result<T, Faults> {
         let faults = self.0.into_inner();
         match read.filter(|_| faults.is_empty()) {
@@ -56,7 +56,7 @@ impl<'a, 'f> Shape<'a, 'f> {
         };
         for (name, member) in members {
             match keys.iter().find(|key| key.as_bytes() == name.as_bytes()) {
-                Some(key) if shape.find(key).is_some() => shape.fault(key, "is there twice"),
+                Some(key) if shape.find(key).is_some() => shape.fault(key, "appears twice"),
                 Some(key) => shape.members.push((key, member)),
                 None => shape.fault(
                     &shortened(&characters(&name)),
@@ -76,7 +76,7 @@ impl<'a, 'f> Shape<'a, 'f> {
         member
     }
 
-    /// The member `key`, where it is there.
+    /// The member `key`, if it is there.
     pub(super) fn find(&self, key: &str) -> Option<RawValue<'a>> {
         self.members.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
     }

@@ -71,7 +71,7 @@ struct LegArguments {
     /// This round is made from fixtures; needs --save-dir, must be the same on every leg, never writes the queue
     #[arg(long)]
     mock: bool,
-    /// Exit 3 where a source of the sweep did not answer in full [env: LEGBOOK_STRICT_EXIT]
+    /// Exit with 3 if a source of the sweep did not answer in full [env: LEGBOOK_STRICT_EXIT]
     #[arg(long)]
     strict: bool,
 }

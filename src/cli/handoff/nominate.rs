@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// The pool's file, or - for stdin
     #[arg(value_name = "FILE", default_value = "-")]
     input: Input,
-    /// The domain of the sweep, where the pool names none
+    /// The domain of the sweep, if the pool names none
     #[arg(long, value_name = "D")]
     domain: Option<String>,
     #[command(flatten)]
