@@ -75,8 +75,7 @@ impl Render {
     /// Prints text with one newline behind it; nothing where it is empty.
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
         let text = text.trim_end_matches('\n');
-        // Colours are escape sequences of our own; they are there on a terminal only.
-        let text = if self.colour { text.into() } else { escaped_lines(text) };
+        let text = if self.colour { escaped_but_colours(text).into() } else { escaped_lines(text) };
         if text.is_empty() { Ok(()) } else { self.raw(format!("{text}\n").as_bytes()) }
     }
 
@@ -139,13 +138,42 @@ fn wants_colour(stream: &impl IsTerminal) -> bool {
 }
 
 fn paint(tone: Tone, text: &str) -> String {
+    let style = style(tone);
+    format!("{style}{text}{style:#}")
+}
+
+fn style(tone: Tone) -> Style {
     let colour = match tone {
         Tone::Good => AnsiColor::Green,
         Tone::Doubtful => AnsiColor::Yellow,
         Tone::Bad => AnsiColor::Red,
     };
-    let style = Style::new().bold().fg_color(Some(colour.into()));
-    format!("{style}{text}{style:#}")
+    Style::new().bold().fg_color(Some(colour.into()))
+}
+
+/// As [`escaped_lines`], but what [`paint`] writes stays.
+fn escaped_but_colours(text: &str) -> String {
+    const ESCAPE: char = '\u{1b}';
+    let styles = [Tone::Good, Tone::Doubtful, Tone::Bad].map(style);
+    let own: Vec<String> =
+        styles.iter().flat_map(|style| [format!("{style}"), format!("{style:#}")]).collect();
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(ESCAPE) {
+        safe.push_str(&escaped_lines(before));
+        let colour = own.iter().find_map(|own| Some((own, after.strip_prefix(own.strip_prefix(ESCAPE)?)?)));
+        rest = match colour {
+            Some((colour, rest)) => {
+                safe.push_str(colour);
+                rest
+            }
+            None => {
+                safe.push_str(&printable("\u{1b}"));
+                after
+            }
+        };
+    }
+    safe + &escaped_lines(rest)
 }
 
 /// A bar on stderr, where that is a terminal and nobody asked for quiet or JSON.

@@ -2,12 +2,13 @@
 //! stderr, and with `--json` too. The real program, and rows as somebody with a plain shell could write them.
 
 use std::fs;
+use std::process::{Command, Stdio};
 
 use legbook::text::is_hidden;
 use rusqlite::Connection;
 
 use crate::handoff_cli::{POOL, judgments, report};
-use crate::support::{Workspace, orphaned};
+use crate::support::{LEGBOOK, Workspace, orphaned};
 
 /// Drives a terminal, ends a line, turns the direction of writing, and writes in the block of tags.
 const HOSTILE: &str = "a\u{1b}[2J\u{7}\r\nb\u{9b}1m\u{202e}c\u{2028}d\u{2029}\u{200b}\u{e0041}\u{7f}";
@@ -125,4 +126,38 @@ fn text_that_a_shell_wrote_into_any_table_is_printed_escaped() {
         drop(plain);
         check(&workspace, &bundle_id, &table, &[false]);
     }
+}
+
+#[test]
+fn on_a_terminal_only_legbooks_own_colours_come_through() {
+    let (workspace, bundle_id) = filled();
+    let plain = Connection::open(workspace.store()).unwrap();
+    plain.execute_batch("DROP TRIGGER pending_reports_update").unwrap();
+    let hostile = format!("{HOSTILE}\u{1b}[8mx");
+    plain.execute("UPDATE pending_reports SET run_ref = ?1", [&hostile]).unwrap();
+    drop(plain);
+    let mut coloured = 0;
+    for command in ["handoff status", "doctor", "runs list", "runs show r1", "handoff show BUNDLE"] {
+        // The bar of doctor is on stderr.
+        let line = format!("{LEGBOOK} {} 2>/dev/null", command.replace("BUNDLE", &bundle_id));
+        let output = Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .env("SHELL", "/bin/sh")
+            .env_remove("NO_COLOR")
+            .env_remove("LEGBOOK_STORE")
+            .current_dir(workspace.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let said = said.replace("\r\n", "\n");
+        let without = ["\u{1b}[1m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"]
+            .iter()
+            .fold(said.clone(), |said, own| said.replace(own, ""));
+        coloured += usize::from(without != said);
+        let hidden = without.chars().find(|character| is_hidden(*character) && *character != '\n');
+        assert_eq!(hidden, None, "{command}: {said:?}");
+        assert!(!without.is_empty(), "{command}");
+    }
+    assert!(coloured > 0, "doctor's verdict has a colour");
 }
