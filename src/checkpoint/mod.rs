@@ -6,6 +6,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use crate::db::{insert_new, swallowed};
 use crate::digest::Digest;
 use crate::error::{CheckpointError, Error, Result};
 use crate::event::CheckpointPayload;
@@ -17,11 +18,14 @@ use crate::json::{self, Object};
 /// [`CheckpointError::CollisionMismatch`] where other bytes are stored under that digest; SQLite's own.
 pub(crate) fn put(tx: &Transaction<'_>, sha256: Digest, body: &[u8]) -> Result<()> {
     // Nearly always new, so that is tried first.
-    let mut insert = tx.prepare_cached(include_str!("sql/insert_new.sql"))?;
-    if insert.execute(params![sha256.to_hex(), body])? == 1 || get(tx, sha256)?.as_deref() == Some(body) {
+    if insert_new(tx, include_str!("sql/insert_new.sql"), params![sha256.to_hex(), body])? {
         return Ok(());
     }
-    Err(CheckpointError::CollisionMismatch { sha256 }.into())
+    match get(tx, sha256)? {
+        Some(stored) if stored == body => Ok(()),
+        Some(_) => Err(CheckpointError::CollisionMismatch { sha256 }.into()),
+        None => Err(swallowed(0, 1)),
+    }
 }
 
 /// The body stored under `sha256`, unchecked.

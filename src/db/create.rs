@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, params};
 
+use super::change::change_one;
 use super::location::FOLDER;
 use super::migrate::{SCHEMA, SCHEMA_VERSION};
 use super::open;
@@ -106,7 +107,11 @@ fn fill(temp: &Path, clock: &dyn Clock) -> Result<()> {
         path: temp.to_path_buf(),
         source,
     })?;
-    transaction.execute(include_str!("sql/mint.sql"), params![store_id, clock::store_time(clock.now())])?;
+    change_one(
+        &transaction,
+        include_str!("sql/mint.sql"),
+        params![store_id, clock::store_time(clock.now())],
+    )?;
     transaction.commit()?;
     connection.close().map_err(|(_, error)| StoreError::from(error))?;
     Ok(())

@@ -9,6 +9,7 @@
 //! * A process has one writing connection, behind a mutex. A read uses it where it is free, so that a command of one
 //!   thread opens one connection; beside a busy one, reads are served by a pool.
 
+mod change;
 mod create;
 mod functions;
 pub(crate) mod inspect;
@@ -28,6 +29,7 @@ use crate::error::{Error, Result, StoreError};
 use crate::process::{ProcessTable, SystemProcesses};
 use crate::step::{Observer, Step, Unobserved};
 
+pub(crate) use change::{attempt, change, change_one, delete, insert_new, swallowed};
 pub(crate) use create::private_folder;
 pub use location::{Location, git_root, locate};
 pub use migrate::SCHEMA_VERSION;
@@ -179,20 +181,6 @@ impl Store {
                 .build_unchecked(manager)
         })
     }
-}
-
-/// Refuses an answer of SQLite that a row was not taken or found, where exactly one must be: a trigger that legbook did
-/// not make can swallow a statement without an error.
-pub(crate) fn one_row(rows: usize) -> Result<()> {
-    changed(rows, 1)
-}
-
-/// [`one_row`] for a statement that must change `expected` rows.
-pub(crate) fn changed(rows: usize, expected: usize) -> Result<()> {
-    if rows == expected {
-        return Ok(());
-    }
-    Err(StoreError::Corrupt("a statement changed another number of rows than it must".to_owned()).into())
 }
 
 fn read_in<T>(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use crate::clock::store_time;
-use crate::db::Store;
+use crate::db::{Store, change_one};
 use crate::error::{Error, HandoffError, HandoffFile, Record, Result};
 use crate::json::{Raw, Value};
 
@@ -132,13 +132,12 @@ impl<'a> FinalizeLeg<'a> {
         let now = store_time(now);
         let attempt: i64 =
             transaction.query_row(include_str!("sql/next_proposal.sql"), [number], |row| row.get(0))?;
-        let mut statement = transaction.prepare_cached(include_str!("sql/insert_angle.sql"))?;
         for (id, _) in &self.inputs.by_id {
             let Some(Angle { podcast, x_article, row }) = angles.get(id) else { continue };
-            statement.execute(params![number, attempt, id, podcast, x_article, row.as_str(), now])?;
+            let angle = params![number, attempt, id, podcast, x_article, row.as_str(), now];
+            change_one(transaction, include_str!("sql/insert_angle.sql"), angle)?;
         }
-        transaction.execute(include_str!("sql/finalize_pending_report.sql"), params![number, now])?;
-        Ok(())
+        change_one(transaction, include_str!("sql/finalize_pending_report.sql"), params![number, now])
     }
 
     fn answer(&self, report: Value, source_status: &Raw, warnings: &[String]) -> Result<Value> {

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use crate::clock::store_time;
-use crate::db::Store;
+use crate::db::{Store, change_one};
 use crate::error::{HandoffError, HandoffFile, Record, Result};
 use crate::json::{Raw, Value};
 
@@ -148,21 +148,17 @@ fn insert(
 ) -> Result<i64> {
     round::require_current(transaction, bundle_id)?;
     let attempt = latest(transaction, bundle_id)? + 1;
-    let mut statement = transaction.prepare_cached(include_str!("sql/insert_judgment.sql"))?;
     let judged_at = store_time(now);
     for Nomination { id, .. } in &pool.nominations {
         let Some(Judgment { name, junk, worthiness, row }) = judgments.get(id) else { continue };
-        statement.execute(params![
-            bundle_id,
-            attempt,
-            id,
-            name,
-            junk,
-            worthiness,
-            row.as_str(),
-            judged_at
-        ])?;
+        change_one(
+            transaction,
+            include_str!("sql/insert_judgment.sql"),
+            params![bundle_id, attempt, id, name, junk, worthiness, row.as_str(), judged_at],
+        )?;
     }
+    // A trigger has superseded the pending report of the judgments before.
+    round::supersede_pending(transaction, now)?;
     Ok(attempt)
 }
 

@@ -8,12 +8,13 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::clock::{parse_time, store_time};
+use crate::db::change_one;
 use crate::digest::Digest;
 use crate::error::{HandoffError, Record, Result};
 use crate::json::{Raw, RawValue};
 
 use super::freshness::require_fresh;
-use super::round::{gone, has_kind, is_true, readable, sealed, text_of, unreadable};
+use super::round::{gone, has_kind, is_true, readable, sealed, supersede_pending, text_of, unreadable};
 
 /// The kind that a pending report names.
 pub(super) const KIND: &str = "discovery-pending";
@@ -49,12 +50,6 @@ pub(super) fn current(transaction: &Transaction<'_>) -> Result<PendingReport> {
     row.ok_or(HandoffError::Missing { record: Record::PendingReport })?.verified()
 }
 
-/// Ends the current pending report, where there is one.
-pub(super) fn supersede(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<()> {
-    transaction.execute(include_str!("sql/supersede_pending_report.sql"), [store_time(now)])?;
-    Ok(())
-}
-
 /// What [`insert`] stores.
 pub(super) struct NewReport<'a> {
     pub(super) bundle_id: &'a str,
@@ -73,8 +68,9 @@ pub(super) fn insert(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let NewReport { bundle_id, generated_at, run_ref, mock, body, inputs } = report;
-    supersede(transaction, now)?;
-    transaction.execute(
+    supersede_pending(transaction, now)?;
+    change_one(
+        transaction,
         include_str!("sql/insert_pending_report.sql"),
         params![
             bundle_id,
@@ -87,10 +83,10 @@ pub(super) fn insert(
         ],
     )?;
     let number = transaction.last_insert_rowid();
-    let mut statement = transaction.prepare_cached(include_str!("sql/insert_angle_input.sql"))?;
     for (position, (id, input)) in (1_i64..).zip(*inputs) {
         let sha256 = Digest::of(input.as_str().as_bytes()).to_hex();
-        statement.execute(params![number, position, id, input.as_str(), sha256])?;
+        let input = params![number, position, id, input.as_str(), sha256];
+        change_one(transaction, include_str!("sql/insert_angle_input.sql"), input)?;
     }
     Ok(())
 }
@@ -126,10 +122,8 @@ impl PendingReport {
 
     /// Keeps that this report was found stale.
     pub(super) fn expire(&self, transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<()> {
-        let expired_at = store_time(now);
-        transaction
-            .execute(include_str!("sql/expire_pending_report.sql"), params![self.number, expired_at])?;
-        Ok(())
+        let expired = params![self.number, store_time(now)];
+        change_one(transaction, include_str!("sql/expire_pending_report.sql"), expired)
     }
 
     /// The angle inputs. A row that was edited or is gone is left out with a warning.

@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{Params, Row, Transaction, params};
 
 use crate::clock::store_time;
-use crate::db::Store;
+use crate::db::{Store, change_one};
 use crate::error::{HandoffError, Result};
 
 use super::topic::normalized_name;
@@ -72,7 +72,10 @@ pub fn cover(store: &Store, name: &str) -> Result<Topic> {
     let key = normalized_name(name);
     let now = store_time(store.clock().now());
     store.write(|transaction| {
-        transaction.execute(include_str!("sql/cover_topic.sql"), params![key, now])?;
+        if !has(transaction, include_str!("sql/has_topic.sql"), [&key])? {
+            return Err(HandoffError::UnknownTopic.into());
+        }
+        change_one(transaction, include_str!("sql/cover_topic.sql"), params![key, now])?;
         let mut statement = transaction.prepare(include_str!("sql/topics.sql"))?;
         let topics = statement.query_map([], Topic::from_row)?.collect::<rusqlite::Result<Vec<_>>>()?;
         let covered = topics.into_iter().find(|topic| topic.normalized_name == key);
@@ -95,12 +98,17 @@ pub(super) fn surface(
         if key.is_empty() || !counted.insert(key.clone()) {
             continue;
         }
-        transaction
-            .prepare_cached(include_str!("sql/surface_topic.sql"))?
-            .execute(params![key, name, domain])?;
-        transaction
-            .prepare_cached(include_str!("sql/count_topic.sql"))?
-            .execute(params![key, run_ref, now])?;
+        if !has(transaction, include_str!("sql/has_topic.sql"), [&key])? {
+            let topic = params![key, name, domain];
+            change_one(transaction, include_str!("sql/surface_topic.sql"), topic)?;
+        }
+        if !has(transaction, include_str!("sql/has_count.sql"), [&key, run_ref])? {
+            change_one(transaction, include_str!("sql/count_topic.sql"), params![key, run_ref, now])?;
+        }
     }
     Ok(())
+}
+
+fn has(transaction: &Transaction<'_>, sql: &str, key: impl Params) -> Result<bool> {
+    Ok(transaction.prepare_cached(sql)?.query_row(key, |row| row.get(0))?)
 }

@@ -118,7 +118,7 @@ impl<'a> ReportLeg<'a> {
         self.store
             .write(|transaction| {
                 self.require_judged(transaction)?;
-                pending::supersede(transaction, now)?;
+                round::supersede_pending(transaction, now)?;
                 round::say_nothing_solid(transaction, bundle_id)
             })
             .map_err(not_stored(Record::PendingReport))?;

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::clock::{parse_time, store_time};
-use crate::db::Store;
+use crate::db::{Store, change, change_one};
 use crate::digest::Digest;
 use crate::error::{HandoffError, Record, Result};
 use crate::json::{Raw, RawValue, Value, raw};
@@ -113,20 +113,28 @@ pub(super) fn nomination_ids(transaction: &Transaction<'_>, bundle_id: &str) -> 
 
 /// Ends the current round, where there is one, and its pending report with it.
 pub(super) fn supersede(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<()> {
-    transaction.execute(include_str!("sql/supersede_round.sql"), [store_time(now)])?;
-    Ok(())
+    let current = "SELECT count(*) FROM rounds WHERE superseded_at IS NULL";
+    let current = transaction.prepare_cached(current)?.query_row([], |row| row.get(0))?;
+    change(transaction, current, include_str!("sql/supersede_round.sql"), [store_time(now)])?;
+    // A trigger has superseded the pending report with it.
+    supersede_pending(transaction, now)
+}
+
+/// Ends the current pending report if there is one.
+pub(super) fn supersede_pending(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<()> {
+    let current = "SELECT count(*) FROM pending_reports WHERE superseded_at IS NULL";
+    let current = transaction.prepare_cached(current)?.query_row([], |row| row.get(0))?;
+    change(transaction, current, include_str!("sql/supersede_pending_report.sql"), [store_time(now)])
 }
 
 /// Keeps that round `bundle_id` was found stale.
 pub(super) fn expire(transaction: &Transaction<'_>, bundle_id: &str, now: DateTime<Utc>) -> Result<()> {
-    transaction.execute(include_str!("sql/expire_round.sql"), params![bundle_id, store_time(now)])?;
-    Ok(())
+    change_one(transaction, include_str!("sql/expire_round.sql"), params![bundle_id, store_time(now)])
 }
 
 /// Keeps that of the latest judgments of round `bundle_id` nothing was solid.
 pub(super) fn say_nothing_solid(transaction: &Transaction<'_>, bundle_id: &str) -> Result<()> {
-    transaction.execute(include_str!("sql/say_nothing_solid.sql"), [bundle_id])?;
-    Ok(())
+    change_one(transaction, include_str!("sql/say_nothing_solid.sql"), [bundle_id])
 }
 
 /// Whether of the latest judgments of round `bundle_id` nothing was solid.
@@ -150,7 +158,8 @@ pub(super) struct NewRound<'a> {
 pub(super) fn insert(transaction: &Transaction<'_>, round: &NewRound<'_>, now: DateTime<Utc>) -> Result<()> {
     let NewRound { bundle_id, generated_at, mock, bundle, nominations } = round;
     supersede(transaction, now)?;
-    transaction.execute(
+    change_one(
+        transaction,
         include_str!("sql/insert_round.sql"),
         params![
             bundle_id,
@@ -162,10 +171,10 @@ pub(super) fn insert(transaction: &Transaction<'_>, round: &NewRound<'_>, now: D
             store_time(now)
         ],
     )?;
-    let mut statement = transaction.prepare_cached(include_str!("sql/insert_nomination.sql"))?;
     for (position, (id, row)) in (1_i64..).zip(*nominations) {
         let sha256 = Digest::of(row.as_str().as_bytes()).to_hex();
-        statement.execute(params![bundle_id, position, id, row.as_str(), sha256])?;
+        let nomination = params![bundle_id, position, id, row.as_str(), sha256];
+        change_one(transaction, include_str!("sql/insert_nomination.sql"), nomination)?;
     }
     Ok(())
 }

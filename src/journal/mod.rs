@@ -6,7 +6,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::db::{changed, one_row};
+use crate::db::{change, change_one};
 use crate::digest::Digest;
 use crate::error::{JournalError, Result};
 use crate::event::{Event, EventInput, recurring_key};
@@ -187,14 +187,12 @@ pub(crate) fn append(tx: &Transaction<'_>, tail: Tail, events: &[Event]) -> Resu
     for pair in events.chunks(2) {
         match pair {
             [one, two] => {
-                let mut statement = tx.prepare_cached(include_str!("sql/append_two.sql"))?;
-                let rows = statement.execute(params![one.line(), up_to(one), two.line(), up_to(two)])?;
-                changed(rows, 2)?;
+                let lines = params![one.line(), up_to(one), two.line(), up_to(two)];
+                change(tx, 2, include_str!("sql/append_two.sql"), lines)?;
             }
             rest => {
-                let mut statement = tx.prepare_cached(include_str!("sql/append.sql"))?;
                 for event in rest {
-                    one_row(statement.execute(params![event.line(), up_to(event)])?)?;
+                    change_one(tx, include_str!("sql/append.sql"), params![event.line(), up_to(event)])?;
                 }
             }
         }

@@ -21,7 +21,7 @@ use super::lock;
 use super::newer::{self, Newer};
 use super::source::Source;
 use crate::clock::{offset_time, parse_time};
-use crate::db::inspect;
+use crate::db::{change_one, delete, inspect};
 use crate::digest::Digest;
 use crate::doctor::{
     Bounds, Court, Fault, Finding, Kind, LIVE_OWNER, MAX_CHECKPOINT_BYTES, MAX_JOURNAL_BYTES,
@@ -32,6 +32,10 @@ use crate::event::{CHECKPOINT_EVENT_TYPE, CheckpointPayload, Event, JournalBound
 use crate::json;
 use crate::lock::Judge;
 use crate::process::Identity;
+
+/// The tables in memory that hold one directory at a time.
+const TABLES: [&str; 7] =
+    ["runs", "events", "checkpoints", "locks", "imports", "imported_files", "quarantine"];
 
 /// Judges the run directories that `path` means: a workspace, a folder of them, or one. The newest 50, unless
 /// [`Options::full`] asks for all; then each checkpoint that an event names is read and hashed, too.
@@ -81,7 +85,9 @@ impl Examination<'_> {
         if !source.journaled {
             return Ok(RunVerdict::omitted(&name));
         }
-        self.tables.execute_batch(include_str!("sql/clear_tables.sql"))?;
+        for table in TABLES {
+            delete(self.tables, table, ())?;
+        }
         let mut filling = Filling {
             tables: self.tables,
             source: &source,
@@ -170,8 +176,8 @@ struct Filling<'a> {
 impl Filling<'_> {
     fn fill(&mut self, judge: &Judge<'_>, full: bool) -> Result<()> {
         let of_run = named_params! { ":run_id": self.source.run_id.as_str() };
-        self.tables.prepare_cached(include_str!("sql/place_run.sql"))?.execute(of_run)?;
-        self.tables.prepare_cached(include_str!("sql/place_import.sql"))?.execute(of_run)?;
+        change_one(self.tables, include_str!("sql/place_run.sql"), of_run)?;
+        change_one(self.tables, include_str!("sql/place_import.sql"), of_run)?;
         let run_json = self.run_json()?;
         if self.lock(judge, run_json.as_deref())? {
             return Ok(());
@@ -214,8 +220,8 @@ impl Filling<'_> {
             }
         };
         if let Some(bytes) = &bytes {
-            let mut statement = self.tables.prepare_cached(include_str!("sql/place_run_json.sql"))?;
-            statement.execute(named_params! { ":run_id": self.source.run_id.as_str(), ":body": bytes })?;
+            let run_json = named_params! { ":run_id": self.source.run_id.as_str(), ":body": bytes };
+            change_one(self.tables, include_str!("sql/place_run_json.sql"), run_json)?;
         }
         Ok(bytes)
     }
@@ -226,19 +232,23 @@ impl Filling<'_> {
         let Some(owner) = lock::owner(&self.source.directory, run_json.as_ref()) else { return Ok(false) };
         let identity = Identity::of(owner.pid, judge.processes);
         let acquired_at = owner.acquired_at.filter(|moment| parse_time(moment).is_some());
-        self.tables.prepare_cached(include_str!("sql/place_lock.sql"))?.execute(named_params! {
-            ":workspace": owner.workspace.to_string_lossy(),
-            ":run_id": self.source.run_id.as_str(),
-            ":run_dir": self.source.directory.to_string_lossy(),
-            ":token_sha256": Digest::of(&[]).to_hex(),
-            ":acquired_at": acquired_at.unwrap_or_else(|| offset_time(judge.now)),
-            ":pid": identity.pid,
-            ":start_time": identity.start_time,
-            ":boot_id": identity.boot_id,
-            ":machine_id": identity.machine_id,
-            ":host_name": identity.host_name,
-            ":pid_namespace": identity.pid_namespace,
-        })?;
+        change_one(
+            self.tables,
+            include_str!("sql/place_lock.sql"),
+            named_params! {
+                ":workspace": owner.workspace.to_string_lossy(),
+                ":run_id": self.source.run_id.as_str(),
+                ":run_dir": self.source.directory.to_string_lossy(),
+                ":token_sha256": Digest::of(&[]).to_hex(),
+                ":acquired_at": acquired_at.unwrap_or_else(|| offset_time(judge.now)),
+                ":pid": identity.pid,
+                ":start_time": identity.start_time,
+                ":boot_id": identity.boot_id,
+                ":machine_id": identity.machine_id,
+                ":host_name": identity.host_name,
+                ":pid_namespace": identity.pid_namespace,
+            },
+        )?;
         let state = crate::lock::state_in(self.tables, judge, None, &self.source.run_id)?;
         Ok(state.is_live_owner_of(&self.source.run_id))
     }
@@ -249,7 +259,6 @@ impl Filling<'_> {
         found.check_size(self.bounds.journal_bytes)?;
         let mut reader = BufReader::new(found.file.take(found.size));
         let run_id = self.source.run_id.as_str();
-        let mut insert = self.tables.prepare_cached(include_str!("sql/place_line.sql"))?;
         let mut checkpoints = Vec::new();
         let (mut line, mut count) = (Vec::new(), 0_u64);
         // A line more than the bound is enough to see that it is exceeded.
@@ -257,12 +266,13 @@ impl Filling<'_> {
             && reader.read_until(b'\n', &mut line).map_err(Trouble::Io)? > 0
         {
             if line.pop_if(|last| *last == b'\n').is_none() {
-                let mut statement = self.tables.prepare_cached(include_str!("sql/place_partial.sql"))?;
-                statement.execute(named_params! { ":run_id": run_id, ":whole_lines": count })?;
+                let partial = named_params! { ":run_id": run_id, ":whole_lines": count };
+                change_one(self.tables, include_str!("sql/place_partial.sql"), partial)?;
                 break;
             }
             count += 1;
-            insert.execute(named_params! { ":run_id": run_id, ":sequence": count, ":line": Text(&line) })?;
+            let placed = named_params! { ":run_id": run_id, ":sequence": count, ":line": Text(&line) };
+            change_one(self.tables, include_str!("sql/place_line.sql"), placed)?;
             checkpoints.extend(checkpoint_of(&line));
             line.clear();
         }
@@ -273,8 +283,8 @@ impl Filling<'_> {
     fn latest(&mut self, folder: &Opened<Folder>, payload: &CheckpointPayload) -> Result<()> {
         match read_checkpoint(folder, payload, self.bounds.checkpoint_bytes) {
             Ok(body) => {
-                let mut statement = self.tables.prepare_cached(include_str!("sql/place_checkpoint.sql"))?;
-                statement.execute(named_params! { ":sha256": payload.sha256.to_hex(), ":body": body })?;
+                let checkpoint = named_params! { ":sha256": payload.sha256.to_hex(), ":body": body };
+                change_one(self.tables, include_str!("sql/place_checkpoint.sql"), checkpoint)?;
             }
             Err(unread) => self.unread.checkpoint = Some(unread),
         }
@@ -299,9 +309,9 @@ impl From<Trouble> for Stop {
     }
 }
 
-impl From<rusqlite::Error> for Stop {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Error(error.into())
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
+use crate::db::{change_one, delete};
 use crate::digest::Digest;
 use crate::error::{LegacyError, Result};
 use crate::id::RunId;
@@ -40,16 +41,14 @@ pub(super) fn is_import(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
 
 /// Notes that `run_id` comes from a legacy directory.
 pub(super) fn enter(tx: &Transaction<'_>, run_id: &RunId, now: &str) -> Result<()> {
-    let mut statement = tx.prepare_cached(include_str!("sql/insert_import.sql"))?;
-    statement.execute(named_params! { ":run_id": run_id.as_str(), ":now": now })?;
-    Ok(())
+    let entry = named_params! { ":run_id": run_id.as_str(), ":now": now };
+    change_one(tx, include_str!("sql/insert_import.sql"), entry)
 }
 
 /// Notes that something of `run_id` was new at `now`.
 pub(super) fn touch(tx: &Transaction<'_>, run_id: &RunId, now: &str) -> Result<()> {
-    let mut statement = tx.prepare_cached(include_str!("sql/touch_import.sql"))?;
-    statement.execute(named_params! { ":run_id": run_id.as_str(), ":now": now })?;
-    Ok(())
+    let entry = named_params! { ":run_id": run_id.as_str(), ":now": now };
+    change_one(tx, include_str!("sql/touch_import.sql"), entry)
 }
 
 /// The listed directories and files of `run_id`, by path.
@@ -124,10 +123,8 @@ pub(super) fn partial_bytes(tx: &Transaction<'_>, run_id: &RunId, partial: &Kept
 
 /// Drops all that the store keeps of `run_id`: something else comes in its place.
 pub(super) fn clear(tx: &Transaction<'_>, run_id: &RunId) -> Result<()> {
-    for sql in [include_str!("sql/clear_files.sql"), include_str!("sql/clear_partials.sql")] {
-        tx.prepare_cached(sql)?.execute(named_params! { ":run_id": run_id.as_str() })?;
-    }
-    Ok(())
+    delete(tx, "imported_files WHERE run_id = ?1", [run_id.as_str()])?;
+    delete(tx, "quarantine WHERE run_id = ?1", [run_id.as_str()])
 }
 
 /// What is to be kept of a run, with its bytes.
@@ -167,27 +164,33 @@ impl Keepsakes {
     /// Keeps these of `run_id`, of which the store has nothing.
     pub(super) fn insert(&self, tx: &Transaction<'_>, run_id: &RunId, now: &str) -> Result<()> {
         // The listing may name a partial line, so these come first.
-        let mut insert = tx.prepare_cached(include_str!("sql/insert_partial.sql"))?;
         for (partial, bytes) in &self.partials {
-            insert.execute(named_params! {
-                ":run_id": run_id.as_str(),
-                ":name": partial.name,
-                ":whole_lines": partial.whole_lines,
-                ":at_end": partial.at_end,
-                ":now": now,
-                ":sha256": partial.sha256.to_hex(),
-                ":bytes": bytes,
-            })?;
+            change_one(
+                tx,
+                include_str!("sql/insert_partial.sql"),
+                named_params! {
+                    ":run_id": run_id.as_str(),
+                    ":name": partial.name,
+                    ":whole_lines": partial.whole_lines,
+                    ":at_end": partial.at_end,
+                    ":now": now,
+                    ":sha256": partial.sha256.to_hex(),
+                    ":bytes": bytes,
+                },
+            )?;
         }
-        let mut insert = tx.prepare_cached(include_str!("sql/insert_file.sql"))?;
         for (file, body) in &self.files {
-            insert.execute(named_params! {
-                ":run_id": run_id.as_str(),
-                ":path": file.path,
-                ":mode": file.mode,
-                ":sha256": file.sha256.map(Digest::to_hex),
-                ":body": body,
-            })?;
+            change_one(
+                tx,
+                include_str!("sql/insert_file.sql"),
+                named_params! {
+                    ":run_id": run_id.as_str(),
+                    ":path": file.path,
+                    ":mode": file.mode,
+                    ":sha256": file.sha256.map(Digest::to_hex),
+                    ":body": body,
+                },
+            )?;
         }
         Ok(())
     }

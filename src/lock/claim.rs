@@ -9,6 +9,7 @@ use super::judge::Judge;
 use super::own::refuse_live;
 use super::row::{self, Lock};
 use crate::clock::{self, Clock, store_time};
+use crate::db::change_one;
 use crate::error::{Error, LockError, Result};
 use crate::id::RunId;
 use crate::process::Identity;
@@ -57,17 +58,21 @@ pub(crate) fn claim(
     let lock = claimable(transaction, judge, run_id)?;
     let id =
         clock::random_hex(clock, CLAIM_ID_BYTES).map_err(Error::io("get random bytes from", "the system"))?;
-    transaction.prepare_cached(include_str!("sql/claim.sql"))?.execute(named_params! {
-        ":run_id": run_id.as_str(),
-        ":claim_id": id,
-        ":claimed_at": store_time(judge.now),
-        ":pid": claimer.pid,
-        ":start_time": claimer.start_time,
-        ":boot_id": claimer.boot_id,
-        ":machine_id": claimer.machine_id,
-        ":host_name": claimer.host_name,
-        ":pid_namespace": claimer.pid_namespace,
-    })?;
+    change_one(
+        transaction,
+        include_str!("sql/claim.sql"),
+        named_params! {
+            ":run_id": run_id.as_str(),
+            ":claim_id": id,
+            ":claimed_at": store_time(judge.now),
+            ":pid": claimer.pid,
+            ":start_time": claimer.start_time,
+            ":boot_id": claimer.boot_id,
+            ":machine_id": claimer.machine_id,
+            ":host_name": claimer.host_name,
+            ":pid_namespace": claimer.pid_namespace,
+        },
+    )?;
     Ok(Claim { id, lock })
 }
 
@@ -97,8 +102,11 @@ pub(crate) fn remove_claimed(transaction: &Transaction<'_>, claim: &Claim) -> Re
 }
 
 fn end_claim(transaction: &Transaction<'_>, sql: &str, claim: &Claim) -> Result<bool> {
-    let rows = transaction.prepare_cached(sql)?.execute(named_params! { ":claim_id": claim.id })?;
-    Ok(rows > 0)
+    let stands = claim_stands(transaction, claim)?;
+    if stands {
+        change_one(transaction, sql, named_params! { ":claim_id": claim.id })?;
+    }
+    Ok(stands)
 }
 
 /// Removes the lock of `run_id` where its owner is dead, and a claim's process too. For a run that has ended: there
@@ -109,8 +117,9 @@ fn end_claim(transaction: &Transaction<'_>, sql: &str, claim: &Claim) -> Result<
 pub(crate) fn clear_dead(transaction: &Transaction<'_>, judge: &Judge<'_>, run_id: &RunId) -> Result<bool> {
     match row::find(transaction, Some(run_id), None)? {
         Some(Ok(lock)) if refuse_live(judge, &lock).is_ok() => {
-            let mut statement = transaction.prepare_cached(include_str!("sql/clear.sql"))?;
-            Ok(statement.execute(named_params! { ":run_id": run_id.as_str() })? > 0)
+            let of_run = named_params! { ":run_id": run_id.as_str() };
+            change_one(transaction, include_str!("sql/clear.sql"), of_run)?;
+            Ok(true)
         }
         _ => Ok(false),
     }

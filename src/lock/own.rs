@@ -11,7 +11,7 @@ use super::row::{self, Lock};
 use super::token::OwnerToken;
 use super::workspace::stored_path;
 use crate::clock::{Clock, offset_time, store_time};
-use crate::db::one_row;
+use crate::db::change_one;
 use crate::digest::Digest;
 use crate::error::{Error, LockError, Result};
 use crate::id::RunId;
@@ -77,21 +77,25 @@ pub(crate) fn take(
         None => OwnerToken::mint(clock)?,
     };
     let owner = request.owner;
-    one_row(transaction.prepare_cached(include_str!("sql/insert.sql"))?.execute(named_params! {
-        ":workspace": stored_path(request.workspace)?,
-        ":run_id": request.run_id.as_str(),
-        ":run_dir": request.run_dir.map(stored_path).transpose()?,
-        ":token_sha256": token.digest().to_hex(),
-        ":acquired_at": offset_time(judge.now),
-        ":pid": owner.pid,
-        ":start_time": owner.start_time,
-        ":boot_id": owner.boot_id,
-        ":machine_id": owner.machine_id,
-        ":host_name": owner.host_name,
-        ":pid_namespace": owner.pid_namespace,
-        ":lease_seconds": lease,
-        ":last_write_at": store_time(judge.now),
-    })?)?;
+    change_one(
+        transaction,
+        include_str!("sql/insert.sql"),
+        named_params! {
+            ":workspace": stored_path(request.workspace)?,
+            ":run_id": request.run_id.as_str(),
+            ":run_dir": request.run_dir.map(stored_path).transpose()?,
+            ":token_sha256": token.digest().to_hex(),
+            ":acquired_at": offset_time(judge.now),
+            ":pid": owner.pid,
+            ":start_time": owner.start_time,
+            ":boot_id": owner.boot_id,
+            ":machine_id": owner.machine_id,
+            ":host_name": owner.host_name,
+            ":pid_namespace": owner.pid_namespace,
+            ":lease_seconds": lease,
+            ":last_write_at": store_time(judge.now),
+        },
+    )?;
     Ok(Taken::Token(token))
 }
 
@@ -204,9 +208,8 @@ fn run_of_token(connection: &Connection, digest: Digest) -> Result<Option<RunId>
 /// The store's own.
 pub(crate) fn rehome(transaction: &Transaction<'_>, held: &Held, judge: &Judge<'_>, pid: u32) -> Result<()> {
     let run_id = held.0.run_id.as_str();
-    transaction
-        .prepare_cached(include_str!("sql/touch.sql"))?
-        .execute(named_params! { ":run_id": run_id, ":last_write_at": store_time(judge.now) })?;
+    let touched = named_params! { ":run_id": run_id, ":last_write_at": store_time(judge.now) };
+    change_one(transaction, include_str!("sql/touch.sql"), touched)?;
     if !matches!(judge.process(&held.0.owner), Verdict::Dead(_)) {
         return Ok(());
     }
@@ -214,16 +217,19 @@ pub(crate) fn rehome(transaction: &Transaction<'_>, held: &Held, judge: &Judge<'
     if matches!(judge.process(&heir), Verdict::Dead(_)) {
         return Ok(());
     }
-    transaction.prepare_cached(include_str!("sql/rehome.sql"))?.execute(named_params! {
-        ":run_id": run_id,
-        ":pid": heir.pid,
-        ":start_time": heir.start_time,
-        ":boot_id": heir.boot_id,
-        ":machine_id": heir.machine_id,
-        ":host_name": heir.host_name,
-        ":pid_namespace": heir.pid_namespace,
-    })?;
-    Ok(())
+    change_one(
+        transaction,
+        include_str!("sql/rehome.sql"),
+        named_params! {
+            ":run_id": run_id,
+            ":pid": heir.pid,
+            ":start_time": heir.start_time,
+            ":boot_id": heir.boot_id,
+            ":machine_id": heir.machine_id,
+            ":host_name": heir.host_name,
+            ":pid_namespace": heir.pid_namespace,
+        },
+    )
 }
 
 /// Lets the lock go that `held` proves.
@@ -231,6 +237,6 @@ pub(crate) fn rehome(transaction: &Transaction<'_>, held: &Held, judge: &Judge<'
 /// # Errors
 /// The store's own.
 pub(crate) fn release(transaction: &Transaction<'_>, held: Held) -> Result<()> {
-    let mut statement = transaction.prepare_cached(include_str!("sql/release.sql"))?;
-    one_row(statement.execute(named_params! { ":run_id": held.0.run_id.as_str() })?)
+    let of_run = named_params! { ":run_id": held.0.run_id.as_str() };
+    change_one(transaction, include_str!("sql/release.sql"), of_run)
 }

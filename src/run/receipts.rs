@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-use crate::db::one_row;
+use crate::db::change_one;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::id::RunId;
@@ -21,13 +21,17 @@ pub(crate) fn keep(
     let failure = object.get("failure".as_bytes());
     let owner_pid = failure.and_then(|failure| failure.get("owner_pid")).and_then(Value::as_i64);
     let prior_status = failure.and_then(|failure| failure.get("prior_status")).and_then(Value::as_str);
-    one_row(tx.prepare_cached(include_str!("sql/keep_receipt.sql"))?.execute(params![
-        run_id.as_str(),
-        after_sequence,
-        recovered_at,
-        owner_pid,
-        prior_status,
-        Digest::of(bytes).to_hex(),
-        bytes
-    ])?)
+    change_one(
+        tx,
+        include_str!("sql/keep_receipt.sql"),
+        params![
+            run_id.as_str(),
+            after_sequence,
+            recovered_at,
+            owner_pid,
+            prior_status,
+            Digest::of(bytes).to_hex(),
+            bytes
+        ],
+    )
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
+use crate::db::change_one;
 use crate::error::{Result, RunError};
 use crate::id::RunId;
 use crate::json::{Object, Value};
@@ -113,13 +114,11 @@ pub(crate) fn insert(
         let path = run_dir.to_path_buf();
         return Err(RunError::DirectoryTaken { path, rule: "it is the directory of another run" }.into());
     }
-    tx.prepare_cached(include_str!("sql/insert.sql"))?.execute(params![
-        run_id.as_str(),
-        created_at,
-        file::utf8(run_dir)?,
-        file::utf8(workspace)?
-    ])?;
-    Ok(())
+    change_one(
+        tx,
+        include_str!("sql/insert.sql"),
+        params![run_id.as_str(), created_at, file::utf8(run_dir)?, file::utf8(workspace)?],
+    )
 }
 
 /// Enters a run that has no directory: it comes from a legacy one, maybe with a journal.
@@ -130,12 +129,11 @@ pub(crate) fn insert_imported(
     journaled: bool,
 ) -> Result<()> {
     let journaled_at = journaled.then_some(created_at);
-    tx.prepare_cached(include_str!("sql/insert_imported.sql"))?.execute(params![
-        run_id.as_str(),
-        created_at,
-        journaled_at
-    ])?;
-    Ok(())
+    change_one(
+        tx,
+        include_str!("sql/insert_imported.sql"),
+        params![run_id.as_str(), created_at, journaled_at],
+    )
 }
 
 /// The run whose directory is `run_dir` (absolute and real).
@@ -147,32 +145,32 @@ pub(crate) fn by_directory(tx: &Transaction<'_>, run_dir: &Path) -> Result<Optio
 
 /// Gives the run another directory (a moved workspace, or an imported run that gets one).
 pub(crate) fn move_to(tx: &Transaction<'_>, run_id: &RunId, run_dir: &Path, workspace: &Path) -> Result<()> {
-    tx.prepare_cached(include_str!("sql/move.sql"))?.execute(params![
-        run_id.as_str(),
-        file::utf8(run_dir)?,
-        file::utf8(workspace)?
-    ])?;
-    Ok(())
+    change_one(
+        tx,
+        include_str!("sql/move.sql"),
+        params![run_id.as_str(), file::utf8(run_dir)?, file::utf8(workspace)?],
+    )
 }
 
 /// Gives the run another directory and leaves its workspace as it is: recovery was told where the directory is now.
 pub(crate) fn relocate(tx: &Transaction<'_>, run_id: &RunId, run_dir: &Path) -> Result<()> {
-    tx.prepare_cached(include_str!("sql/relocate.sql"))?
-        .execute(params![run_id.as_str(), file::utf8(run_dir)?])?;
-    Ok(())
+    change_one(tx, include_str!("sql/relocate.sql"), params![run_id.as_str(), file::utf8(run_dir)?])
 }
 
 /// Keeps what `snapshot` says, for people.
 pub(crate) fn note_snapshot(tx: &Transaction<'_>, run_id: &RunId, snapshot: &Object) -> Result<()> {
-    tx.prepare_cached(include_str!("sql/note_snapshot.sql"))?.execute(params![
-        run_id.as_str(),
-        said(snapshot, "status"),
-        said(snapshot, "task"),
-        said(snapshot, "started_at"),
-        said(snapshot, "status_started_at"),
-        said(snapshot, "finished_at")
-    ])?;
-    Ok(())
+    change_one(
+        tx,
+        include_str!("sql/note_snapshot.sql"),
+        params![
+            run_id.as_str(),
+            said(snapshot, "status"),
+            said(snapshot, "task"),
+            said(snapshot, "started_at"),
+            said(snapshot, "status_started_at"),
+            said(snapshot, "finished_at")
+        ],
+    )
 }
 
 /// The text under `key`.
@@ -182,6 +180,5 @@ fn said<'a>(snapshot: &'a Object, key: &str) -> Option<&'a str> {
 
 /// Notes that the run has a journal from `moment` on; once.
 pub(crate) fn activate(tx: &Transaction<'_>, run_id: &RunId, moment: &str) -> Result<()> {
-    tx.prepare_cached(include_str!("sql/activate.sql"))?.execute(params![run_id.as_str(), moment])?;
-    Ok(())
+    change_one(tx, include_str!("sql/activate.sql"), params![run_id.as_str(), moment])
 }

@@ -7,7 +7,7 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::db::Store;
+use crate::db::{Store, change_one};
 use crate::error::{Error, Result, SettingError, StoreError};
 
 /// A bound of the store.
@@ -52,8 +52,8 @@ pub fn set(store: &Store, key: &str, value: i64) -> Result<Setting> {
         if !(lowest..=highest).contains(&value) {
             return Err(SettingError::OutOfRange { key: before.key, lowest, highest }.into());
         }
-        match transaction.execute(include_str!("sql/set.sql"), params![key, value]).map_err(Error::from) {
-            Ok(_) => Ok(before),
+        match change_one(transaction, include_str!("sql/set.sql"), params![key, value]) {
+            Ok(()) => Ok(before),
             // The range was checked above: what the trigger still refuses is a bound below what is there.
             Err(Error::Store(StoreError::Refused(_))) => {
                 Err(SettingError::BelowUse { key: before.key }.into())

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::Transaction;
 
 use crate::clock::store_time;
+use crate::db::attempt;
 use crate::error::{Error, Result, ShadowError};
 use crate::event::{Event, Head};
 use crate::id::RunId;
@@ -39,12 +40,7 @@ pub(crate) fn compare(
     appended: &[Event],
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let run = |sql| tx.prepare_cached(sql)?.execute([]);
-    run("SAVEPOINT shadow")?;
-    if note(tx, run_id, written, before, appended, now).is_err() {
-        run("ROLLBACK TO shadow")?;
-    }
-    run("RELEASE shadow")?;
+    let _ = attempt(tx, || note(tx, run_id, written, before, appended, now))?;
     Ok(())
 }
 

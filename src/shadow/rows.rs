@@ -3,6 +3,7 @@
 use rusqlite::types::Value as Column;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
+use crate::db::{change_one, delete};
 use crate::digest::Digest;
 use crate::error::{Error, ProjectionError, Result, ShadowError};
 use crate::event::{EVENT_STATUSES, Event, Head};
@@ -188,8 +189,7 @@ pub(super) fn go_on(tx: &Transaction<'_>, run_id: &RunId, comparison: &Compariso
     let number = comparison.counts.comparisons;
     keep(tx, run_id, number, comparison.record)?;
     let dropped = number.saturating_sub(MAX_RECORDS as i64);
-    tx.prepare_cached(include_str!("sql/drop_records.sql"))?.execute(params![run_id.as_str(), dropped])?;
-    Ok(())
+    delete(tx, "shadow_records WHERE run_id = ?1 AND record_number <= ?2", (run_id.as_str(), dropped))
 }
 
 /// Begins evidence, in place of any that is there; `earlier` are the records of evidence that is taken over.
@@ -199,7 +199,9 @@ pub(super) fn begin(
     earlier: &[Record],
     comparison: &Comparison<'_>,
 ) -> Result<()> {
-    tx.prepare_cached(include_str!("sql/drop_evidence.sql"))?.execute([run_id.as_str()])?;
+    delete(tx, "shadow_evidence WHERE run_id = ?1", [run_id.as_str()])?;
+    // A trigger has deleted the records with it.
+    delete(tx, "shadow_records WHERE run_id = ?1", [run_id.as_str()])?;
     put(tx, include_str!("sql/begin.sql"), run_id, comparison)?;
     let numbers = (0..comparison.counts.comparisons).rev();
     for (number, record) in numbers.zip(earlier.iter().rev().take(MAX_RECORDS - 1)) {
@@ -217,36 +219,42 @@ fn put(tx: &Transaction<'_>, sql: &str, run_id: &RunId, comparison: &Comparison<
             Err(refusal) => (None, refusal.sequence(), None),
         },
     };
-    tx.prepare_cached(sql)?.execute(params![
-        run_id.as_str(),
-        PROJECTOR_VERSION,
-        comparisons,
-        matches,
-        mismatches,
-        lags,
-        errors,
-        told_status,
-        refused_sequence,
-        journal_fault
-    ])?;
-    Ok(())
+    change_one(
+        tx,
+        sql,
+        params![
+            run_id.as_str(),
+            PROJECTOR_VERSION,
+            comparisons,
+            matches,
+            mismatches,
+            lags,
+            errors,
+            told_status,
+            refused_sequence,
+            journal_fault
+        ],
+    )
 }
 
 fn keep(tx: &Transaction<'_>, run_id: &RunId, number: i64, record: &Record) -> Result<()> {
     let digest = |digest: Option<Digest>| digest.map_or(Column::Null, |digest| digest.to_hex().into());
     let fields = record.differing_fields.iter().cloned().map(Value::String).collect();
-    tx.prepare_cached(include_str!("sql/keep_record.sql"))?.execute(params![
-        run_id.as_str(),
-        number,
-        record.outcome.word(),
-        record.category,
-        record.sequence,
-        digest(record.event_digest),
-        digest(record.shadow_digest),
-        digest(record.projected_digest),
-        json::line(&Value::Array(fields)),
-        record.recorded_at,
-        record.diagnostic
-    ])?;
-    Ok(())
+    change_one(
+        tx,
+        include_str!("sql/keep_record.sql"),
+        params![
+            run_id.as_str(),
+            number,
+            record.outcome.word(),
+            record.category,
+            record.sequence,
+            digest(record.event_digest),
+            digest(record.shadow_digest),
+            digest(record.projected_digest),
+            json::line(&Value::Array(fields)),
+            record.recorded_at,
+            record.diagnostic
+        ],
+    )
 }

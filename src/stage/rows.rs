@@ -6,6 +6,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::artifact::Artifact;
 use super::kind::Kind;
 use super::name::{PipelineName, StageName};
+use crate::db::{change_one, delete};
 use crate::error::{Result, StageError};
 
 /// A pipeline's run as it stands in the store.
@@ -46,13 +47,11 @@ pub(super) fn start(
     begun_at: &str,
 ) -> Result<()> {
     let day = run_date.to_string();
-    transaction.prepare_cached(include_str!("sql/start.sql"))?.execute(params![
-        pipeline.as_str(),
-        day,
-        schema_version,
-        begun_at
-    ])?;
-    Ok(())
+    change_one(
+        transaction,
+        include_str!("sql/start.sql"),
+        params![pipeline.as_str(), day, schema_version, begun_at],
+    )
 }
 
 /// Says of the run that its artifacts have the shape of `schema_version`.
@@ -61,16 +60,16 @@ pub(super) fn set_schema_version(
     pipeline: &PipelineName,
     schema_version: i64,
 ) -> Result<()> {
-    transaction
-        .prepare_cached(include_str!("sql/set_schema_version.sql"))?
-        .execute(params![pipeline.as_str(), schema_version])?;
-    Ok(())
+    let version = params![pipeline.as_str(), schema_version];
+    change_one(transaction, include_str!("sql/set_schema_version.sql"), version)
 }
 
 /// Removes the run with all that it holds; nothing where there is none.
 pub(super) fn clear(transaction: &Transaction<'_>, pipeline: &PipelineName) -> Result<()> {
-    transaction.prepare_cached(include_str!("sql/clear.sql"))?.execute([pipeline.as_str()])?;
-    Ok(())
+    delete(transaction, "pipelines WHERE name = ?1", [pipeline.as_str()])?;
+    // A trigger has deleted these with it.
+    delete(transaction, "stages WHERE pipeline = ?1", [pipeline.as_str()])?;
+    delete(transaction, "markers WHERE pipeline = ?1", [pipeline.as_str()])
 }
 
 /// The completed stages' names in order, as they stand in the store, whoever wrote them.
@@ -104,9 +103,8 @@ pub(super) fn damaged(pipeline: &PipelineName, what: &'static str) -> crate::Err
 
 /// Removes the completed stages behind the first `kept`, from the last one on, as the schema demands.
 pub(super) fn truncate(transaction: &Transaction<'_>, pipeline: &PipelineName, kept: usize) -> Result<()> {
-    let mut last = transaction.prepare_cached(include_str!("sql/delete_last.sql"))?;
     for _ in kept..completed_as_written(transaction, pipeline)?.len() {
-        last.execute([pipeline.as_str()])?;
+        change_one(transaction, include_str!("sql/delete_last.sql"), [pipeline.as_str()])?;
     }
     Ok(())
 }
@@ -166,7 +164,7 @@ pub(super) fn insert(
     };
     // Empty at first: an INSERT would hold another copy of the artifact in memory, an UPDATE does not.
     let digest = artifact.digest().to_hex();
-    transaction.prepare_cached(sql)?.execute(params![pipeline.as_str(), name.as_str(), saved_at, digest])?;
+    change_one(transaction, sql, params![pipeline.as_str(), name.as_str(), saved_at, digest])?;
     replace(transaction, pipeline, name, kind, artifact, saved_at)
 }
 
@@ -184,10 +182,11 @@ pub(super) fn replace(
         Kind::Marker => include_str!("sql/replace_marker.sql"),
     };
     let size = i64::try_from(artifact.bytes().len()).unwrap_or(i64::MAX);
-    let row = transaction.prepare_cached(sql)?.query_row(
-        params![pipeline.as_str(), name.as_str(), saved_at, artifact.digest().to_hex(), size],
-        |row| row.get(0),
-    )?;
+    let digest = artifact.digest().to_hex();
+    change_one(transaction, sql, params![pipeline.as_str(), name.as_str(), saved_at, digest, size])?;
+    let row = transaction
+        .prepare_cached(include_str!("sql/find.sql"))?
+        .query_row([pipeline.as_str(), name.as_str()], |row| row.get("artifact_row"))?;
     // The statement made room; the bytes are written in place. A parameter would be copied twice on its way.
     let mut room = transaction.blob_open("main", table(kind), "artifact", row, false)?;
     room.write_at(artifact.bytes(), 0)?;
@@ -201,10 +200,7 @@ pub(super) fn delete_marker(
     pipeline: &PipelineName,
     name: &StageName,
 ) -> Result<()> {
-    transaction
-        .prepare_cached(include_str!("sql/delete_marker.sql"))?
-        .execute([pipeline.as_str(), name.as_str()])?;
-    Ok(())
+    delete(transaction, "markers WHERE pipeline = ?1 AND name = ?2", [pipeline.as_str(), name.as_str()])
 }
 
 /// All that the run holds: the stages in order, then the markers by name.

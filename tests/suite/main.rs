@@ -61,6 +61,7 @@ mod stage_directory;
 mod stage_library;
 mod store;
 mod support;
+mod swallowed;
 mod tampered;
 mod watch;
 mod write_path;

@@ -1,1 +1,0 @@
-DELETE FROM imported_files WHERE run_id = :run_id;

@@ -1,1 +1,0 @@
-DELETE FROM quarantine WHERE run_id = :run_id;

@@ -1,1 +1,0 @@
-DELETE FROM shadow_evidence WHERE run_id = ?1;

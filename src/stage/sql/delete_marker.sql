@@ -1,1 +1,0 @@
-DELETE FROM markers WHERE pipeline = ?1 AND name = ?2
