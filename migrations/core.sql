@@ -483,7 +483,8 @@ CREATE TABLE recoveries (
     prior_status    TEXT,
     sha256          TEXT NOT NULL,
     byte_size       INTEGER NOT NULL,
-    receipt         BLOB NOT NULL              -- the bytes of run.json as recovery wrote them
+    receipt         BLOB NOT NULL,             -- the bytes of run.json as recovery wrote them
+    broken_lease_until TEXT                    -- when the lease would have ended that the operator broke
 ) STRICT;
 
 CREATE INDEX recoveries_by_run ON recoveries (run_id, after_sequence);

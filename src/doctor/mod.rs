@@ -188,7 +188,7 @@ impl Examination<'_> {
             self.findings.append(&mut compared.findings);
             report.not_judged = compared.not_askable.take();
             if report.not_judged.is_none() {
-                let judge = Judge { now: clock.now(), processes, owner_is_dead: false };
+                let judge = Judge { now: clock.now(), processes, owner_is_dead: false, break_lease: false };
                 self.ask(&expected, judge, &mut report)?;
             }
         }

@@ -51,7 +51,12 @@ pub fn examine(path: &Path, options: Options<'_>) -> Result<Report> {
     }
     options.progress.more(directories.len() as u64);
     let tables = inspect::tables_in_memory(include_str!("sql/tables.sql"))?;
-    let judge = Judge { now: options.clock.now(), processes: options.processes, owner_is_dead: false };
+    let judge = Judge {
+        now: options.clock.now(),
+        processes: options.processes,
+        owner_is_dead: false,
+        break_lease: false,
+    };
     let examination = Examination { tables: &tables, judge, full: options.full };
     let (mut runs, mut findings) = (Vec::new(), Vec::new());
     for directory in &directories {

@@ -1,7 +1,9 @@
 //! The table `recoveries`: the receipts that recovery has written.
 
+use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
+use crate::clock::offset_time;
 use crate::db::change_one;
 use crate::digest::Digest;
 use crate::error::Result;
@@ -9,7 +11,7 @@ use crate::id::RunId;
 use crate::json::{Object, Value};
 
 /// Keeps the receipt `bytes` (the snapshot encoding of `object`) of `run_id`, made after the journal's `after_sequence`
-/// (0 without a journal).
+/// (0 without a journal). `broken_lease`: when the lease would have ended that the operator broke.
 pub(crate) fn keep(
     tx: &Transaction<'_>,
     run_id: &RunId,
@@ -17,6 +19,7 @@ pub(crate) fn keep(
     recovered_at: &str,
     object: &Object,
     bytes: &[u8],
+    broken_lease: Option<DateTime<Utc>>,
 ) -> Result<()> {
     let failure = object.get("failure".as_bytes());
     let owner_pid = failure.and_then(|failure| failure.get("owner_pid")).and_then(Value::as_i64);
@@ -31,7 +34,8 @@ pub(crate) fn keep(
             owner_pid,
             prior_status,
             Digest::of(bytes).to_hex(),
-            bytes
+            bytes,
+            broken_lease.map(offset_time)
         ],
     )
 }

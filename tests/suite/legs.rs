@@ -267,3 +267,79 @@ fn latest_is_the_last_event_too() {
     let last = workspace.legbook(["runs", "at", "r1", "last"]);
     assert_eq!(workspace.legbook(["runs", "at", "r1", "latest"]).expect(0), last.expect(0));
 }
+
+#[test]
+fn a_lease_that_outlives_its_owner_is_named_and_can_be_broken() {
+    let workspace = Workspace::new();
+    let owner = Process::new();
+    let start = ["runs", "start", "r1", "--pid", &owner.pid(), "--lease", "2h"];
+    workspace.legbook(start).expect(0);
+    let running = workspace.legbook(["runs", "recover", "r1", "--break-lease"]);
+    running.refused(2, "its process is running");
+    drop(owner);
+    for arguments in [
+        &["runs", "recover", "r1"][..],
+        &["runs", "recover", "r1", "--owner-is-dead"],
+        &["runs", "start", "r2"],
+        &["runs", "start", "r1", "--resume"],
+        &["run", "--", "true"],
+    ] {
+        let refused = workspace.legbook(arguments);
+        let said = refused.refused(2, "its lease runs until ");
+        assert!(said.contains(" UTC, in 1h 59m") && said.contains("its process has ended"), "{said}");
+        assert!(said.contains("legbook runs recover r1 --break-lease"), "{said}");
+        assert!(!said.contains("still active"), "{said}");
+    }
+    let planned = workspace.legbook(["runs", "recover", "r1", "--break-lease", "--dry-run"]);
+    assert!(planned.expect(0).contains("break the lease that runs until "), "{planned:?}");
+    let recovered = workspace.legbook(["runs", "recover", "r1", "--break-lease", "--json"]).json();
+    assert_eq!(recovered["steps"][1]["step"], "break-lease");
+    let store = rusqlite::Connection::open(workspace.store()).unwrap();
+    let until: String =
+        store.query_row("SELECT broken_lease_until FROM recoveries", [], |row| row.get(0)).unwrap();
+    assert!(until.ends_with("+00:00"), "{until}");
+    workspace.legbook(["doctor"]).expect(0);
+    // An ordinary recovery broke none.
+    orphaned(&workspace, "r2");
+    workspace.legbook(["runs", "recover", "r2", "--break-lease"]).expect(0);
+    let broken: i64 =
+        store.query_row("SELECT count(broken_lease_until) FROM recoveries", [], |row| row.get(0)).unwrap();
+    assert_eq!(broken, 1);
+}
+
+#[test]
+fn the_list_tells_the_state_of_each_run_and_filters() {
+    let workspace = Workspace::new();
+    for folder in ["a", "b"] {
+        fs::create_dir(workspace.path().join(folder)).unwrap();
+    }
+    workspace.legbook(["run", "--run-id", "done", "--task", "sort the INBOX", "--", "true"]).expect(0);
+    let owner = Process::new();
+    workspace.legbook(["runs", "start", "dead", "--workspace", "a", "--pid", &owner.pid()]).expect(0);
+    drop(owner);
+    workspace.legbook(["runs", "start", "live", "--workspace", "b", "--pid", &pid()]).expect(0);
+    start_without_export(&workspace, &[]);
+    let listed = |filter: &[&str]| {
+        let list = workspace.legbook([&["runs", "list", "--json"], filter].concat()).json();
+        let runs = list["runs"].as_array().unwrap().clone();
+        runs.iter()
+            .map(|run| format!("{} {}", run["run_id"].as_str().unwrap(), run["state"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&[]), ["r1 unknown", "live running", "dead stale", "done ended"]);
+    assert_eq!(listed(&["--state", "stale"]), ["dead stale"]);
+    assert_eq!(listed(&["--status", "ok"]), ["done ended"]);
+    assert_eq!(listed(&["--task", "inbox"]), ["done ended"]);
+    assert_eq!(listed(&["--since", "1h", "-n", "1"]), ["r1 unknown"]);
+    assert_eq!(listed(&["--since", "2000-01-01"]).len(), 4);
+    assert!(listed(&["--since", "2999-01-01T00:00:00Z"]).is_empty());
+    let list = workspace.legbook(["runs", "list"]);
+    assert!(list.expect(0).contains("STATE"), "{list:?}");
+    assert_eq!(
+        list.stderr,
+        "run dead is stale: end it with legbook runs recover dead, or go on with its token\n"
+    );
+    for wrong in [["--limit", "0"], ["--state", "dead"], ["--since", "yesterday"]] {
+        assert!(workspace.legbook([&["runs", "list"], &wrong[..]].concat()).code == 2, "{wrong:?}");
+    }
+}

@@ -258,7 +258,7 @@ pub(super) fn plain() -> Vec<Attack> {
     for number in ["9223372036854775807", "5", "0", "-1"] {
         let rule = "recoveries: recovery_number must be one more than the highest";
         let sql = format!(
-            "INSERT OR REPLACE INTO recoveries VALUES ({number}, 'run-2', 0, '', NULL, NULL, printf('%064d', 1), 0, x'')"
+            "INSERT OR REPLACE INTO recoveries VALUES ({number}, 'run-2', 0, '', NULL, NULL, printf('%064d', 1), 0, x'', NULL)"
         );
         attacks.push(Attack { trigger: "recoveries_insert_number", rule, sql });
     }
@@ -326,13 +326,13 @@ pub(super) fn bodies(seed: &Seed) -> Vec<Attack> {
     add("checkpoints_insert", stored, insert(&format!("'{}'", seed.checkpoint), "0", "x''"));
     for rowid in ["1", "2"] {
         let sql = format!(
-            "INSERT OR REPLACE INTO checkpoints (rowid, sha256, byte_size, body) VALUES ({rowid}, printf('%064d', 1), 0, x'')"
+            "INSERT OR REPLACE INTO checkpoints (rowid, sha256, byte_size, body) VALUES ({rowid}, printf('%064d', 1), 0, x'', NULL)"
         );
         add("checkpoints_insert", stored, sql);
     }
     for rowid in ["0", "-1", "-9223372036854775808"] {
         let sql = format!(
-            "INSERT INTO checkpoints (rowid, sha256, byte_size, body) VALUES ({rowid}, printf('%064d', 1), 0, x'')"
+            "INSERT INTO checkpoints (rowid, sha256, byte_size, body) VALUES ({rowid}, printf('%064d', 1), 0, x'', NULL)"
         );
         add("checkpoints_insert_number", "checkpoints: a row number below 1", sql);
     }
