@@ -148,8 +148,8 @@ pub enum LiveCause {
     Lease {
         /// When the lease ends.
         until: DateTime<Utc>,
-        /// How long that is from now on.
-        left: Duration,
+        /// How many seconds that is from now on.
+        left: u64,
         /// Whether its process has ended for certain.
         process_ended: bool,
     },
@@ -162,7 +162,7 @@ impl fmt::Display for LiveCause {
             Self::Unknown(why) => write!(formatter, "it may live: {why}"),
             Self::Lease { until, left, process_ended } => {
                 let until = until.format("%Y-%m-%d %H:%M:%S UTC");
-                let left = humantime::format_duration(Duration::from_secs(left.as_secs()));
+                let left = humantime::format_duration(Duration::from_secs(*left));
                 let process = match process_ended {
                     true => "its process has ended",
                     false => "whether its process is running cannot be told from here",

@@ -59,7 +59,7 @@ impl<'a> Judge<'a> {
             }
             Some(left) => {
                 let process_ended = matches!(process::judge(&lock.owner, self.processes), Liveness::Dead);
-                Verdict::Live(LiveCause::Lease { until: end, left, process_ended })
+                Verdict::Live(LiveCause::Lease { until: end, left: left.as_secs(), process_ended })
             }
             None if is_dead => {
                 Verdict::Dead(format!("its process has ended, and its lease ended at {}", utc(end)))
