@@ -127,7 +127,7 @@ pub(super) fn plain() -> Vec<Attack> {
             "DELETE FROM events",
         ]),
         ("recoveries_insert", "recoveries: this row exists", &["INSERT OR REPLACE INTO recoveries
-             SELECT recovery_number, 'run-1', 2, '', NULL, NULL, sha256, byte_size, receipt FROM recoveries"]),
+             SELECT recovery_number, 'run-1', 2, '', NULL, NULL, sha256, byte_size, receipt, NULL FROM recoveries"]),
         ("recoveries_update", "recoveries: a receipt never changes", &[
             "UPDATE OR REPLACE recoveries SET receipt = x''",
             "UPDATE OR REPLACE recoveries SET recovery_number = 5",
@@ -326,13 +326,13 @@ pub(super) fn bodies(seed: &Seed) -> Vec<Attack> {
     add("checkpoints_insert", stored, insert(&format!("'{}'", seed.checkpoint), "0", "x''"));
     for rowid in ["1", "2"] {
         let sql = format!(
-            "INSERT OR REPLACE INTO checkpoints (rowid, sha256, byte_size, body) VALUES ({rowid}, printf('%064d', 1), 0, x'', NULL)"
+            "INSERT OR REPLACE INTO checkpoints (rowid, sha256, byte_size, body) VALUES ({rowid}, printf('%064d', 1), 0, x'')"
         );
         add("checkpoints_insert", stored, sql);
     }
     for rowid in ["0", "-1", "-9223372036854775808"] {
         let sql = format!(
-            "INSERT INTO checkpoints (rowid, sha256, byte_size, body) VALUES ({rowid}, printf('%064d', 1), 0, x'', NULL)"
+            "INSERT INTO checkpoints (rowid, sha256, byte_size, body) VALUES ({rowid}, printf('%064d', 1), 0, x'')"
         );
         add("checkpoints_insert_number", "checkpoints: a row number below 1", sql);
     }
