@@ -98,7 +98,7 @@ fn fill(temp: &Path, clock: &dyn Clock) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(temp, flags)?;
     connection.pragma_update(None, "application_id", open::APPLICATION_ID)?;
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
+    open::set_wal(&connection)?;
     open::prepare(&connection)?;
     let transaction = connection.transaction()?;
     SCHEMA.make(&transaction, SCHEMA_VERSION)?;

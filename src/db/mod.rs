@@ -13,6 +13,7 @@ mod change;
 mod create;
 mod functions;
 pub(crate) mod inspect;
+mod limits;
 mod location;
 mod migrate;
 mod open;
@@ -33,6 +34,7 @@ pub(crate) use change::{attempt, change, change_one, delete, insert_new, swallow
 pub(crate) use create::private_folder;
 pub use location::{Location, git_root, locate};
 pub use migrate::SCHEMA_VERSION;
+pub use open::APPLICATION_ID;
 
 /// How many readers a process may have beside its writing connection.
 const MAX_READERS: u32 = 8;
@@ -64,6 +66,8 @@ pub struct Store {
     path: PathBuf,
     options: StoreOptions,
     main: Mutex<Connection>,
+    /// What one transaction of `main` may take.
+    budget: limits::Budget,
     /// The device and inode of the file that was opened.
     file: (u64, u64),
     readers: OnceLock<r2d2::Pool<SqliteConnectionManager>>,
@@ -102,8 +106,9 @@ impl Store {
     fn open_at(path: PathBuf, options: StoreOptions) -> Result<Self> {
         let mut connection = open::connect(&path)?;
         migrate::SCHEMA.run(&mut connection, &path)?;
+        let budget = limits::Budget::of(&connection)?;
         let file = open::file_identity(&path)?;
-        Ok(Self { path, options, main: Mutex::new(connection), file, readers: OnceLock::new() })
+        Ok(Self { path, options, main: Mutex::new(connection), budget, file, readers: OnceLock::new() })
     }
 
     /// The store's file, absolute, links in its folder resolved.
@@ -134,12 +139,19 @@ impl Store {
     /// Runs `work` in one immediate transaction and commits it where `work` is content; else rolls back.
     ///
     /// # Errors
-    /// What `work` gives, or the store's own error of beginning or committing.
+    /// What `work` gives, or the store's own error of beginning or committing; [`StoreError::Endless`] for a transaction
+    /// that takes more steps than any of legbook's own, or [`StoreError::Schema`] with the foreign trigger that may be why.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.lock_main();
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let answer = work(&transaction)?;
-        transaction.commit()?;
+        self.budget.renew(limits::WRITE_STEPS);
+        let answer = match write_in(&mut connection, work) {
+            Err(Error::Store(StoreError::Endless)) => {
+                self.budget.renew(limits::READ_STEPS);
+                schema::refuse_changed(&connection)?;
+                return Err(StoreError::Endless.into());
+            }
+            answer => answer?,
+        };
         // Into a file that has lost its name nothing is kept.
         if open::file_identity(&self.path).ok() != Some(self.file) {
             return Err(StoreError::Replaced { path: self.path.clone() }.into());
@@ -153,7 +165,10 @@ impl Store {
     /// What `work` gives, or the store's own error.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         match self.main.try_lock() {
-            Ok(mut connection) => read_in(&mut connection, work),
+            Ok(mut connection) => {
+                self.budget.renew(limits::READ_STEPS);
+                read_in(&mut connection, work)
+            }
             Err(TryLockError::Poisoned(poisoned)) => read_in(&mut poisoned.into_inner(), work),
             Err(TryLockError::WouldBlock) => {
                 let mut connection =
@@ -177,10 +192,17 @@ impl Store {
             r2d2::Pool::builder()
                 .max_size(MAX_READERS)
                 .min_idle(Some(0))
-                .connection_timeout(open::BUSY_TIMEOUT)
+                .connection_timeout(limits::BUSY_TIMEOUT)
                 .build_unchecked(manager)
         })
     }
+}
+
+fn write_in<T>(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let answer = work(&transaction)?;
+    transaction.commit()?;
+    Ok(answer)
 }
 
 fn read_in<T>(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {

@@ -6,16 +6,12 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::functions;
+use super::{functions, limits};
 use crate::error::{Error, Result, StoreError};
-
-/// How long a connection waits for another one's lock (contract store.md).
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many KiB of pages a connection keeps: digests fall anywhere into their indexes, so a long import needs many.
 const CACHE_KIB: i32 = 16 * 1024;
@@ -24,8 +20,11 @@ const CACHE_KIB: i32 = 16 * 1024;
 /// anywhere into their indexes, so the more pages are moved at once, the fewer are moved in all.
 const WAL_PAGES: i32 = 4_000;
 
+/// The size of the smallest database: one page of the smallest size.
+const SMALLEST_DATABASE: u64 = 512;
+
 /// `lgbk`: what marks a file as a store of legbook.
-pub(super) const APPLICATION_ID: i32 = 0x6C67_626B;
+pub const APPLICATION_ID: i32 = 0x6C67_626B;
 
 /// The flags of every connection to a store. The path was made real before, so a link that SQLite meets was put there
 /// meanwhile and is refused.
@@ -65,14 +64,30 @@ pub(super) fn real_path(path: &Path) -> Result<PathBuf> {
 /// Opens a connection to the store at `path` (made real) and checks that it is one.
 ///
 /// # Errors
-/// [`StoreError::Unsafe`] for a link, a second name or no regular file; [`StoreError::NotADatabase`],
-/// [`StoreError::ForeignDatabase`]; SQLite's own.
+/// [`StoreError::Unsafe`] for a link, a second name or no regular file; [`StoreError::Truncated`],
+/// [`StoreError::NotADatabase`], [`StoreError::ForeignDatabase`], [`StoreError::Unmarked`]; SQLite's own.
 pub(super) fn connect(path: &Path) -> Result<Connection> {
     check_files(path)?;
     let connection = Connection::open_with_flags(path, flags()).map_err(|error| opening(error, path))?;
     check_identity(&connection, path)?;
     prepare(&connection).map_err(|error| opening(error, path))?;
+    restore_wal(&connection).map_err(|error| opening(error, path))?;
     Ok(connection)
+}
+
+/// Puts a store that somebody took out of WAL mode back into it. In another mode readers and writers block each other.
+/// It waits for those who have the store open, as every write does.
+fn restore_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    if mode != "wal" && !connection.is_readonly("main")? {
+        set_wal(connection)?;
+    }
+    Ok(())
+}
+
+/// Sets WAL mode, which is a property of the file.
+pub(super) fn set_wal(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
 }
 
 /// The file that SQLite keeps beside the store under the store's name and `suffix`.
@@ -82,9 +97,13 @@ pub(super) fn side_file(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(side)
 }
 
-/// [`check_file`] for the store at `path` and for the side files that it has.
+/// [`check_file`] for the store at `path` and for the side files that it has. A file that is too short to be a database is
+/// refused before SQLite sees it: of an empty one SQLite would delete the -wal.
 pub(super) fn check_files(path: &Path) -> Result<()> {
-    check_file(path)?;
+    let size = check_file(path)?;
+    if size < SMALLEST_DATABASE {
+        return Err(StoreError::Truncated { path: path.to_path_buf(), size }.into());
+    }
     for suffix in ["-wal", "-shm"] {
         match check_file(&side_file(path, suffix)) {
             // There is none, or its last user took it away.
@@ -92,14 +111,16 @@ pub(super) fn check_files(path: &Path) -> Result<()> {
             Err(Error::Store(StoreError::Unsafe { path, rule })) => {
                 return Err(StoreError::UnsafeSideFile { path, rule }.into());
             }
-            checked => checked?,
+            checked => {
+                checked?;
+            }
         }
     }
     Ok(())
 }
 
-/// Refuses a path that is not one regular file with one name (contract store.md, One file).
-fn check_file(path: &Path) -> Result<()> {
+/// Refuses a path that is not one regular file with one name (contract store.md, One file); gives the file's size.
+fn check_file(path: &Path) -> Result<u64> {
     let metadata = fs::symlink_metadata(path).map_err(Error::io("look at", path))?;
     let rule = if metadata.file_type().is_symlink() {
         "it is a symbolic link"
@@ -110,7 +131,7 @@ fn check_file(path: &Path) -> Result<()> {
     } else if metadata.nlink() > 1 {
         "it has a second name (hard link)"
     } else {
-        return Ok(());
+        return Ok(metadata.len());
     };
     Err(StoreError::Unsafe { path: path.to_path_buf(), rule }.into())
 }
@@ -121,16 +142,26 @@ pub(super) fn file_identity(path: &Path) -> Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Refuses a database that is not legbook's. The first question to a connection, so its busy timeout is set here.
+/// Refuses a database that is not legbook's. The first question to a connection, so how it waits is set here.
 pub(super) fn check_identity(connection: &Connection, path: &Path) -> Result<()> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    limits::wait_for_locks(connection)?;
     let application_id: i32 = connection
         .query_row("PRAGMA application_id", [], |row| row.get(0))
         .map_err(|error| opening(error, path))?;
     if application_id == APPLICATION_ID {
         return Ok(());
     }
+    if application_id == 0 && has_own_tables(connection)? {
+        return Err(StoreError::Unmarked { path: path.to_path_buf() }.into());
+    }
     Err(StoreError::ForeignDatabase { path: path.to_path_buf(), application_id }.into())
+}
+
+/// Whether a database that no program has marked has tables of legbook's: then a dump of a store was read into it.
+fn has_own_tables(connection: &Connection) -> Result<bool> {
+    let sql =
+        "SELECT count(*) = 3 FROM sqlite_schema WHERE type = 'table' AND name IN ('store', 'runs', 'events')";
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
 /// SQLite's error of opening, where the path makes it clearer.
@@ -144,15 +175,17 @@ pub(super) fn opening(error: rusqlite::Error, path: &Path) -> Error {
     }
 }
 
-/// The pragmas of every connection. WAL is a property of the file and was set when it was made.
+/// The pragmas of every connection. WAL is a property of the file: see [`set_wal`].
 pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    limits::wait_for_locks(connection)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     // The library asks tables only: a view that stands where a table should is an error, not an answer.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // Each page that is read is checked first: a damaged one is refused before anything is done by it.
+    connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
     // So that REPLACE fires the DELETE triggers for our own statements too.

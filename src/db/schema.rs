@@ -1,4 +1,5 @@
-//! Whether a store's tables are tables and its triggers are the ones of the schema: asked before a run is recovered.
+//! Whether a store's tables are tables and its triggers are the ones of the schema: asked before a run is recovered, and
+//! after a write that did not come to an end.
 //!
 //! Recovery ends a run on what the tables say, so nothing may stand in a table's place, and no code of the file that
 //! legbook did not write may run inside its writes. A trigger that is missing runs nothing, and what a changed table
@@ -25,7 +26,13 @@ pub(crate) fn refuse_changed(connection: &Connection) -> Result<()> {
     let found = objects(connection)?;
     let is_there = |name: &str| found.iter().any(|(kind, there, ..)| kind == "table" && there == name);
     let lost = expected.iter().find(|(kind, name, ..)| kind == "table" && !is_there(name));
-    let foreign = found.iter().find(|object| object.0 == "trigger" && !expected.contains(*object));
+    // A trigger on a table of another program runs in that program's statements alone.
+    let is_ours = |table: &str| {
+        expected.iter().any(|(kind, ours, ..)| kind == "table" && ours.eq_ignore_ascii_case(table))
+    };
+    let foreign = found
+        .iter()
+        .find(|object| object.0 == "trigger" && is_ours(&object.2) && !expected.contains(*object));
     let said = match (lost, foreign) {
         (Some((_, name, ..)), _) => format!("no table stands under the name {name}"),
         (None, Some((_, name, ..))) => format!("the trigger {name} is not one of the schema"),

@@ -5,9 +5,6 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
-
-use chrono::{DateTime, Utc};
 
 use super::MAX_DIAGNOSTIC;
 use crate::id::RunId;
@@ -22,7 +19,7 @@ pub enum LockError {
         /// The owner.
         owner: Party,
         /// What makes it live.
-        why: LiveCause,
+        why: String,
     },
     /// The run that is to be taken up again holds the lock itself, and its owner lives.
     #[error("{}", bounded(format!("the lock is held by {owner} itself: {why}")))]
@@ -30,7 +27,7 @@ pub enum LockError {
         /// The owner.
         owner: Party,
         /// What makes it live.
-        why: LiveCause,
+        why: String,
     },
     /// Whether the lock's owner lives can't be told, which counts as live.
     #[error("{}", bounded(format!("the workspace is locked by {owner}: it may live, for {why}")))]
@@ -134,42 +131,6 @@ impl LockError {
             self,
             Self::Held { .. } | Self::HeldByItself { .. } | Self::OwnerUnknown { .. } | Self::Claimed { .. }
         )
-    }
-}
-
-/// What makes the owner of a lock count as live.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LiveCause {
-    /// Its process is running.
-    Running,
-    /// Whether its process is running can't be told from here, for this reason.
-    Unknown(&'static str),
-    /// Its lease runs, whatever became of its process.
-    Lease {
-        /// When the lease ends.
-        until: DateTime<Utc>,
-        /// How many seconds that is from now on.
-        left: u64,
-        /// Whether its process has ended for certain.
-        process_ended: bool,
-    },
-}
-
-impl fmt::Display for LiveCause {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Running => formatter.write_str("its process is running"),
-            Self::Unknown(why) => write!(formatter, "it may live: {why}"),
-            Self::Lease { until, left, process_ended } => {
-                let until = until.format("%Y-%m-%d %H:%M:%S UTC");
-                let left = humantime::format_duration(Duration::from_secs(*left));
-                let process = match process_ended {
-                    true => "its process has ended",
-                    false => "whether its process is running cannot be told from here",
-                };
-                write!(formatter, "its lease runs until {until}, in {left}; {process}")
-            }
-        }
     }
 }
 

@@ -31,7 +31,7 @@ pub use id::IdError;
 pub use journal::JournalError;
 pub use json::{JsonError, JsonFault};
 pub use legacy::LegacyError;
-pub use lock::{LiveCause, LockError, Party};
+pub use lock::{LockError, Party};
 pub use recovery::RecoveryError;
 pub use run::RunError;
 pub use setting::SettingError;

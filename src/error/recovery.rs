@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::lock::{LiveCause, Party, bounded};
+use super::lock::{Party, bounded};
 use super::{ChainFault, CheckpointError, CheckpointPayloadError};
 use crate::id::RunId;
 
@@ -14,12 +14,12 @@ use crate::id::RunId;
 #[non_exhaustive]
 pub enum RecoveryError {
     /// The lock's owner lives, or may live: that of this run, or of another one in its workspace.
-    #[error("{}", bounded(still_active(owner, why)))]
+    #[error("{}", bounded(format!("run owner process is still active: {owner}: {why}")))]
     StillActive {
         /// The owner.
         owner: Party,
         /// What makes it live.
-        why: LiveCause,
+        why: String,
     },
     /// The workspace is locked by the dead owner of another run.
     #[error("run lock belongs to a different run: {holder}")]
@@ -129,13 +129,4 @@ pub enum RecoveryError {
         /// A directory of the run's id beside the store, which may be it.
         found: Option<PathBuf>,
     },
-}
-
-fn still_active(owner: &Party, why: &LiveCause) -> String {
-    match why {
-        LiveCause::Running | LiveCause::Unknown(_) => {
-            format!("run owner process is still active: {owner}: {why}")
-        }
-        LiveCause::Lease { .. } => format!("run {} is not recovered: {why}", owner.run_id),
-    }
 }

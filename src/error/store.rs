@@ -52,6 +52,20 @@ pub enum StoreError {
         /// What stands in its header; 0 where no program named itself.
         application_id: i32,
     },
+    /// The file has the tables of a store and is not marked as one: a dump of a store was read into a new file.
+    #[error("{} holds a store's tables, but is not marked as a store: a dump lacks application_id and user_version", path.display())]
+    Unmarked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is too short to be a database.
+    #[error("the store {} is truncated: it has {size} bytes, and the smallest database has 512", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        size: u64,
+    },
     /// The store was written by a newer legbook.
     #[error("the store {} has schema version {found}; this legbook knows versions up to {known}", path.display())]
     NewerSchema {
@@ -108,6 +122,10 @@ pub enum StoreError {
     /// Another process kept the store locked for longer than the busy timeout of 10 seconds.
     #[error("the store is busy: another process has kept it locked for 10 seconds")]
     Busy,
+    /// A transaction took more steps than any of legbook's own: a damaged page leads in circles, or the store computes
+    /// something that legbook did not ask for. It was rolled back.
+    #[error("the store does not come to an end: one transaction took more steps than any of legbook's own")]
+    Endless,
     /// The disk is full, or the file may not grow.
     #[error("the store cannot grow: the disk is full or a quota is reached")]
     Full,
@@ -148,6 +166,7 @@ impl From<rusqlite::Error> for StoreError {
         match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
             ErrorCode::DiskFull => Self::Full,
+            ErrorCode::OperationInterrupted => Self::Endless,
             ErrorCode::ReadOnly => Self::ReadOnly,
             ErrorCode::DatabaseCorrupt => Self::Corrupt(said()),
             ErrorCode::NotADatabase => Self::Corrupt("the file's header is not SQLite's".to_owned()),

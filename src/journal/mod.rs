@@ -53,18 +53,45 @@ pub(crate) struct Tail {
 
 /// The tail of `run_id`'s journal, as its last row says.
 pub(crate) fn tail(tx: &Transaction<'_>, run_id: &str) -> Result<Tail> {
+    Ok(last(tx, run_id)?.0)
+}
+
+/// The tail of `run_id`'s journal, for a write: its last event is believed only after its digests were computed anew,
+/// because what is written is chained onto it.
+pub(crate) fn believed_tail(tx: &Transaction<'_>, run_id: &str) -> Result<Tail> {
+    let (tail, line) = last(tx, run_id)?;
+    let Some(line) = line else { return Ok(tail) };
+    let is_last = |event: &Event| {
+        event.run_id() == run_id
+            && event.sequence() == tail.sequence
+            && Some(event.event_digest()) == tail.digest
+    };
+    match Event::parse_line(line.as_bytes()) {
+        Ok(event) if is_last(&event) => Ok(tail),
+        _ => Err(JournalError::Damaged {
+            run_id: run_id.to_owned(),
+            sequence: tail.sequence,
+            rule: "the last event is not the one that its digest is of",
+        }
+        .into()),
+    }
+}
+
+/// The tail and the last line, as the last row says.
+fn last(tx: &Transaction<'_>, run_id: &str) -> Result<(Tail, Option<String>)> {
     let mut statement = tx.prepare_cached(include_str!("sql/tail.sql"))?;
-    let row: Option<(i64, Option<String>, u64)> =
-        statement.query_row([run_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
-    let Some((sequence, digest, bytes)) = row else {
-        return Ok(Tail { sequence: 0, digest: None, bytes: 0 });
+    let row: Option<(i64, Option<String>, u64, String)> = statement
+        .query_row([run_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .optional()?;
+    let Some((sequence, digest, bytes, line)) = row else {
+        return Ok((Tail { sequence: 0, digest: None, bytes: 0 }, None));
     };
     let digest = digest.as_deref().and_then(Digest::parse).ok_or_else(|| JournalError::Damaged {
         run_id: run_id.to_owned(),
         sequence,
         rule: "the last event has no digest",
     })?;
-    Ok(Tail { sequence, digest: Some(digest), bytes })
+    Ok((Tail { sequence, digest: Some(digest), bytes }, Some(line)))
 }
 
 /// The latest checkpoint event of a journal.

@@ -12,12 +12,10 @@ use crate::event::Event;
 use crate::id::RunId;
 use crate::journal;
 use crate::json::Object;
-use crate::lock::{self, Judge, Owner};
 
 use super::directory;
 use super::file::{self, OnDisk};
 use super::last::{LastSnapshot, last_snapshot, was_snapshot};
-use super::snapshot::ends_run;
 use super::table::{self, Run};
 
 /// The run that `text` names: a run id, a run directory (relative to `cwd`), or `latest`, the run made last. An id
@@ -64,57 +62,6 @@ pub fn list(store: &Store) -> Result<Vec<Run>> {
         let rows = statement.query_map([], Run::from_row)?;
         rows.map(|row| row?).collect()
     })
-}
-
-/// How a run stands: four words for a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// It has not ended, and the owner of its lock is live.
-    Running,
-    /// The owner of its lock is dead.
-    Stale,
-    /// It has not ended, and no lock tells how it stands: there is none, or its owner can't be judged from here.
-    Unknown,
-    /// Its status ends it.
-    Ended,
-}
-
-impl State {
-    /// The four states.
-    pub const ALL: [Self; 4] = [Self::Running, Self::Stale, Self::Unknown, Self::Ended];
-
-    /// The stable word: `running`, `stale`, `unknown` or `ended`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Stale => "stale",
-            Self::Unknown => "unknown",
-            Self::Ended => "ended",
-        }
-    }
-
-    fn of(run: &Run, owner: Option<Owner>) -> Self {
-        let ended = run.finished_at.is_some() || run.status.as_deref().is_some_and(ends_run);
-        match owner {
-            Some(Owner::Dead) => Self::Stale,
-            _ if ended => Self::Ended,
-            Some(Owner::Live) => Self::Running,
-            Some(Owner::Unknown) | None => Self::Unknown,
-        }
-    }
-}
-
-/// [`list`], and how each run stands.
-///
-/// # Errors
-/// The store's own.
-pub fn list_with_state(store: &Store) -> Result<Vec<(Run, State)>> {
-    let owners = store.read(|tx| lock::owners(tx, &Judge::new(store)))?;
-    let runs = list(store)?.into_iter();
-    Ok(runs
-        .map(|run| (State::of(&run, owners.get(&run.run_id).copied()), run))
-        .map(|(state, run)| (run, state))
-        .collect())
 }
 
 /// The run with this id.
@@ -168,8 +115,6 @@ impl RunJson {
 pub struct Details {
     /// The run. Status, task and times are what `snapshot` says, where there is one.
     pub run: Run,
-    /// How it stands.
-    pub state: State,
     /// Events in its journal.
     pub events: i64,
     /// Bytes of its journal, newlines counted.
@@ -214,9 +159,7 @@ pub fn show(store: &Store, run_id: &RunId) -> Result<Details> {
         }
         let beside = |run_dir: &PathBuf| directory::beside_store(store.folder(), run_id.as_str(), run_dir);
         let moved_to = run.run_dir.as_ref().and_then(beside);
-        let owner = lock::owners(tx, &Judge::new(store))?.get(run_id).copied();
         Ok(Details {
-            state: State::of(&run, owner),
             run,
             events: tail.sequence,
             journal_bytes: tail.bytes,

@@ -1,9 +1,7 @@
 //! The table `recoveries`: the receipts that recovery has written.
 
-use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use crate::clock::offset_time;
 use crate::db::change_one;
 use crate::digest::Digest;
 use crate::error::Result;
@@ -11,7 +9,7 @@ use crate::id::RunId;
 use crate::json::{Object, Value};
 
 /// Keeps the receipt `bytes` (the snapshot encoding of `object`) of `run_id`, made after the journal's `after_sequence`
-/// (0 without a journal). `broken_lease`: when the lease would have ended that the operator broke.
+/// (0 without a journal).
 pub(crate) fn keep(
     tx: &Transaction<'_>,
     run_id: &RunId,
@@ -19,7 +17,6 @@ pub(crate) fn keep(
     recovered_at: &str,
     object: &Object,
     bytes: &[u8],
-    broken_lease: Option<DateTime<Utc>>,
 ) -> Result<()> {
     let failure = object.get("failure".as_bytes());
     let owner_pid = failure.and_then(|failure| failure.get("owner_pid")).and_then(Value::as_i64);
@@ -34,8 +31,7 @@ pub(crate) fn keep(
             owner_pid,
             prior_status,
             Digest::of(bytes).to_hex(),
-            bytes,
-            broken_lease.map(offset_time)
+            bytes
         ],
     )
 }

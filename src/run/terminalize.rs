@@ -87,7 +87,7 @@ pub(crate) fn under_claim(
             return Err(RecoveryError::ClaimLost { run_id: run_id.clone() }.into());
         }
         if let Some((bytes, object)) = &made {
-            receipts::keep(tx, run_id, 0, &recovered_at, object, bytes, claim.broken_lease())?;
+            receipts::keep(tx, run_id, 0, &recovered_at, object, bytes)?;
         }
         table::note_snapshot(tx, run_id, made.as_ref().map_or(&base, |(_, object)| object))?;
         if place.moved {

@@ -222,7 +222,7 @@ fn record(
         let key = event::status_key(event_type, &payload, prior.digest)?;
         new.push(NewEvent { event_type, key, payload });
     }
-    let tail = journal::tail(tx, run_id)?;
+    let tail = journal::believed_tail(tx, run_id)?;
     let (events, end) = journal::chain(tx, run_id, tail, &event_time(now), new)?;
     journal::check_bounds(run_id, end, receipt::is_terminal(object), bounds)?;
     checkpoint::put(tx, sha256, bytes)?;

@@ -95,10 +95,8 @@ fn another_programs_file_is_refused_untouched() {
 
     let empty = folder.path().join("empty.db");
     fs::write(&empty, "").unwrap();
-    assert!(matches!(
-        open(&empty).unwrap_err(),
-        Error::Store(StoreError::ForeignDatabase { application_id: 0, .. })
-    ));
+    assert!(matches!(open(&empty).unwrap_err(), Error::Store(StoreError::Truncated { size: 0, .. })));
+    assert_eq!(fs::read(&empty).unwrap(), b"");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use legbook::Error;
 use legbook::error::{
-    CheckpointError, DoctorError, JournalError, LegacyError, LiveCause, LockError, RecoveryError, RunError,
-    StageError, StoreError,
+    CheckpointError, DoctorError, JournalError, LegacyError, LockError, RecoveryError, RunError, StageError,
+    StoreError,
 };
 use legbook::id::RunId;
 
@@ -228,14 +228,6 @@ fn run_remedy(error: &RunError, program: &str) -> String {
 
 fn lock_remedy(error: &LockError, program: &str) -> String {
     match error {
-        LockError::Held { owner, why: why @ LiveCause::Lease { .. } } => format!(
-            "wait for that run with --wait SECONDS, or let its leg go on with its token; if the leg is dead: {}",
-            break_lease(&owner.run_id, why, program)
-        ),
-        LockError::HeldByItself { owner, why: why @ LiveCause::Lease { .. } } => format!(
-            "go on with the token you have; if it is lost: {}; then call again",
-            break_lease(&owner.run_id, why, program)
-        ),
         LockError::Held { owner, .. } => format!(
             "wait for that run with --wait SECONDS, work in another workspace, or look: {program} runs lock {}",
             owner.run_id
@@ -280,22 +272,9 @@ fn lock_remedy(error: &LockError, program: &str) -> String {
     }
 }
 
-/// The command that recovers a run beside a lease that still runs.
-fn break_lease(run_id: &RunId, why: &LiveCause, program: &str) -> String {
-    let word = match why {
-        LiveCause::Lease { process_ended: false, .. } => " --owner-is-dead",
-        _ => "",
-    };
-    format!("{program} runs recover {run_id} --break-lease{word}")
-}
-
 fn recovery_remedy(error: &RecoveryError, program: &str) -> String {
     match error {
-        RecoveryError::StillActive { owner, why: why @ LiveCause::Lease { .. } } => format!(
-            "a leg that has the token can go on; if nobody has it: {}",
-            break_lease(&owner.run_id, why, program)
-        ),
-        RecoveryError::StillActive { owner, why: LiveCause::Unknown(_) } => format!(
+        RecoveryError::StillActive { owner, why } if why.starts_with("it may live") => format!(
             "if you know that it is dead: {program} runs recover {} --owner-is-dead; who it is: {program} runs lock {0}",
             owner.run_id
         ),
@@ -437,6 +416,18 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::NotADatabase { .. } | StoreError::ForeignDatabase { .. } => {
             "nothing was changed; name a store of legbook, or a path that is free, with --store FILE"
         }
+        StoreError::Unmarked { path } => {
+            let path = path.to_string_lossy();
+            let path = shlex::try_quote(&path).unwrap_or(std::borrow::Cow::Borrowed(&path));
+            return format!(
+                "mark it: sqlite3 {path} 'PRAGMA application_id = {}; PRAGMA user_version = {};'",
+                legbook::db::APPLICATION_ID,
+                legbook::db::SCHEMA_VERSION
+            );
+        }
+        StoreError::Truncated { .. } => {
+            return format!("nothing was changed; what can be done: {program} doctor");
+        }
         StoreError::NewerSchema { .. } => "nothing was changed; use a newer legbook",
         StoreError::DevelopmentSchema { .. } => {
             "nothing was changed; run `runs export --all --to DIR` with the legbook that made the store, then `runs import DIR` with this one into a new store"
@@ -458,7 +449,7 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::ReadOnly => {
             "make the store, its folder and its file system writable; nothing was changed"
         }
-        StoreError::Schema { .. } => {
+        StoreError::Schema { .. } | StoreError::Endless => {
             return format!("nothing was changed; what is wrong and what puts it right: {program} doctor");
         }
         StoreError::Corrupt(_) => {

@@ -89,7 +89,7 @@ fn page(render: Render, state: &LockState) -> String {
     let mut fields = Fields::new(render);
     fields.add("state", state.word());
     if let Some(why) = state.why() {
-        fields.add("why", &why);
+        fields.add("why", why);
     }
     if let Some(lock) = state.lock() {
         fields

@@ -28,12 +28,9 @@ pub(crate) struct Arguments {
     /// Make all checks, list the steps, change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Assert that the owner is dead when it cannot be checked from this machine; refused if its process is visible
+    /// Your word that an owner of whom nothing can be told from here is dead; refused while it is visible
     #[arg(long)]
     owner_is_dead: bool,
-    /// Do not wait for the end of the lease of an owner whose process has ended; the store keeps a note of it
-    #[arg(long)]
-    break_lease: bool,
     /// Where the run directory is now, if it was moved
     #[arg(long, value_name = "DIR", value_parser = path())]
     run_dir: Option<PathBuf>,
@@ -45,7 +42,6 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     let options = Options {
         dry_run: arguments.dry_run,
         owner_is_dead: arguments.owner_is_dead,
-        break_lease: arguments.break_lease,
         run_dir: arguments.run_dir.as_ref().map(|directory| context.cwd().join(directory)),
     };
     let outcome = recovery::recover(&store, &run_id, &options).map_err(Failure::Unrecovered)?;
@@ -58,7 +54,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     }
     if outcome.ending == Ending::Recovered {
         context.render.note(
-            "note: only the owner process was checked; a command that it had started (legbook run) may still run",
+            "note: the dead owner is all that was judged; a command that it had started (legbook run) may still run",
         );
     }
     Ok(Exit::DONE)

@@ -73,8 +73,7 @@ fn answer(details: &Details, lock: &LockState) -> Value {
         _ => Object::default(),
     };
     let snapshot = details.last_snapshot;
-    let more: [(&str, Value); 11] = [
-        ("state", details.state.word().into()),
+    let more: [(&str, Value); 10] = [
         ("events", details.events.into()),
         ("journal_bytes", i64::try_from(details.journal_bytes).unwrap_or(i64::MAX).into()),
         ("last_digest", nullable(details.last_digest.map(|digest| digest.to_hex()))),

@@ -46,7 +46,7 @@ impl Change {
             Self::Events { tail, events } => journal::append(tx, *tail, events),
             Self::Keep(keepsakes) => keepsakes.insert(tx, run_id, now),
             Self::Receipt { after_sequence, recovered_at, object, bytes } => {
-                receipts::keep(tx, run_id, *after_sequence, recovered_at, object, bytes, None)
+                receipts::keep(tx, run_id, *after_sequence, recovered_at, object, bytes)
             }
             Self::Note(object) => table::note_snapshot(tx, run_id, object),
         }

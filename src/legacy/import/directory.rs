@@ -53,7 +53,7 @@ impl<'a> Known<'a> {
     pub(super) fn find(tx: &'a Transaction<'a>, run_id: &RunId) -> Result<Option<Self>> {
         let Some(run) = table::find(tx, run_id)? else { return Ok(None) };
         let own = run.run_dir.is_some() || !kept::is_import(tx, run_id)?;
-        Ok(Some(Self { tx, own, stored: journal::tail(tx, run_id.as_str())? }))
+        Ok(Some(Self { tx, own, stored: journal::believed_tail(tx, run_id.as_str())? }))
     }
 }
 

@@ -1,0 +1,88 @@
+//! How long a connection waits for another one, and how much work one transaction may be.
+//!
+//! * Waiting: at most [`BUSY_TIMEOUT`] for one lock, in small random steps. SQLite's own back-off sleeps up to 100 ms between two
+//!   tries, so among many writers an unlucky one waits many times as long as the others. Here each waiting process asks
+//!   about once in a millisecond, and one that has waited for long asks more often.
+//! * Work: a [`Budget`] of steps of SQLite's machine for each transaction of the writing connection. A trigger that
+//!   somebody else made can run an endless query inside legbook's own statement, and a damaged page can lead a query in circles. The
+//!   budget ends both. SQLite looks at it once in [`GRAIN`] steps of one statement, so an ordinary write never pays for it.
+//!
+//! A command therefore waits for at most the busy timeout, and its transaction computes for at most [`WRITE_STEPS`] or
+//! [`READ_STEPS`] steps. A processor of 2020 does about 50 to 100 million steps in a second.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+/// How long a connection waits for another one's lock (contract store.md).
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many steps one write transaction may take. The largest that legbook makes, an import of 4 MiB, takes a tenth of it.
+pub(crate) const WRITE_STEPS: u64 = 500_000_000;
+
+/// How many steps one read transaction may take. It may read every run of a large store, and no trigger runs in it.
+pub(crate) const READ_STEPS: u64 = 5_000_000_000;
+
+/// How many steps of one statement lie between two looks at the budget.
+const GRAIN: i32 = 1_000_000;
+
+/// The longest pause of one that begins to wait, and of one that has waited for long.
+const PAUSES: (Duration, Duration) = (Duration::from_micros(2_000), Duration::from_micros(500));
+
+/// After how many tries one has waited for long.
+const LONG: i32 = 10;
+
+/// What makes `connection` wait for locks as this module says.
+pub(super) fn wait_for_locks(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(wait))
+}
+
+/// SQLite calls it each time that a lock is not free; `tries` counts from 0 for each lock. A connection waits in the thread
+/// that uses it, so the thread knows when the waiting began.
+fn wait(tries: i32) -> bool {
+    thread_local!(static SINCE: Cell<Option<Instant>> = const { Cell::new(None) });
+    let now = Instant::now();
+    if tries == 0 {
+        SINCE.set(Some(now));
+    }
+    let since = SINCE.get().unwrap_or(now);
+    let left = BUSY_TIMEOUT.saturating_sub(now.duration_since(since));
+    if left.is_zero() {
+        return false;
+    }
+    let longest = if tries < LONG { PAUSES.0 } else { PAUSES.1 };
+    // The standard library seeds each hasher with the system's randomness. No secret depends on it.
+    let part = RandomState::new().hash_one(tries) % 1_000;
+    std::thread::sleep(longest.mul_f64((part + 1) as f64 / 1_000.0).min(left));
+    true
+}
+
+/// The steps that the transaction of one connection may still take.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Budget(Arc<AtomicU64>);
+
+impl Budget {
+    /// A budget that SQLite looks at while `connection` works. It is spent until it is renewed.
+    pub(super) fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        let budget = Self::default();
+        budget.renew(READ_STEPS);
+        let left = Arc::clone(&budget.0);
+        let grain = u64::from(GRAIN.unsigned_abs());
+        let is_spent = move || {
+            let rest = left.load(Ordering::Relaxed).saturating_sub(grain);
+            left.store(rest, Ordering::Relaxed);
+            rest == 0
+        };
+        connection.progress_handler(GRAIN, Some(is_spent))?;
+        Ok(budget)
+    }
+
+    /// Allows the next transaction `steps`.
+    pub(super) fn renew(&self, steps: u64) {
+        self.0.store(steps, Ordering::Relaxed);
+    }
+}
