@@ -5,26 +5,33 @@
 //! * No `-wal`: nobody has the store open. It is read as an immutable file, without locks and without side files. SQLite
 //!   would not notice a writer that comes meanwhile, so afterwards no `-wal` may have appeared and the file's size, mtime
 //!   and inode must be the same; else all is asked again.
-//! * `-wal` and `-shm`: an ordinary read-only connection, one more reader beside the writer.
-//! * `-wal` without `-shm`: it was not closed, and nobody has it open. SQLite can't read it without making a `-shm`, so
-//!   a private copy of both files is read.
+//! * `-wal` and `-shm`: an ordinary read-only connection, one more reader beside the writer. If nobody has the store open, SQLite
+//!   reads the `-wal` itself and believes nothing of the `-shm`. It gives up ("locking protocol") if the header of the
+//!   `-wal` is not valid, as it is when a writer died before its first frame. Then a private copy is read.
+//! * `-wal` without `-shm`: the store was not closed, and nobody has it open. SQLite can't read it without making a `-shm`, so
+//!   a private copy is read.
 //!
-//! The system drops all locks that a process has on a file when any descriptor of it is closed, SQLite's own too. So the
-//! database file is never opened here but by SQLite, the copy is made by SQLite's backup as well. A `-wal` carries no locks
-//! and may be copied by hand.
+//! A private copy is the bytes of the database file and of its `-wal`, and is opened with both: in the middle of a checkpoint
+//! the database file alone is torn, and the `-wal` holds every page that is. The copy counts only if neither file changed meanwhile.
+//!
+//! The system drops all locks that a process has on a file when any descriptor of it is closed, SQLite's own too. The
+//! command line's doctor has the store open nowhere else (`alone`). In another process the database file is read past SQLite only
+//! when nobody has it open; if somebody came meanwhile, the descriptor stays open until the process ends ([`read_bare`]).
+//! A `-wal` carries no locks.
 //!
 //! A crash while a store is examined leaves nothing but, at most, the private copy in the system's temporary folder.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{functions, migrate, open};
 use crate::error::{Error, Result, StoreError};
@@ -51,9 +58,10 @@ const BUDGET_PER_BYTE: u64 = 50;
 /// opened in the same process beside such a look would get a read-only `-shm`.)
 ///
 /// # Errors
-/// [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::NotADatabase`], [`StoreError::ForeignDatabase`],
-/// [`StoreError::NewerSchema`], [`StoreError::DevelopmentSchema`], [`StoreError::RollbackJournal`];
-/// [`StoreError::Unsettled`] where the file changed at each of five looks; what `work` gives; [`Error::Io`].
+/// [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::Truncated`], [`StoreError::NotADatabase`],
+/// [`StoreError::ForeignDatabase`], [`StoreError::Unmarked`], [`StoreError::NewerSchema`],
+/// [`StoreError::DevelopmentSchema`], [`StoreError::RollbackJournal`]; [`StoreError::Unsettled`] where the file changed at
+/// each of five looks; what `work` gives; [`Error::Io`].
 pub(crate) fn examine<T>(
     path: &Path,
     alone: bool,
@@ -109,6 +117,22 @@ pub(crate) fn tables_in_memory(sql: &str) -> Result<Connection> {
     Ok(connection)
 }
 
+/// Whether the store at `path` behind `connection` is in WAL mode. A connection to an immutable file does not tell, so there
+/// the file's header is read. `alone`: see [`examine`].
+///
+/// # Errors
+/// [`Error::Io`]; SQLite's own.
+pub(crate) fn is_wal(connection: &Connection, path: &Path, alone: bool) -> Result<bool> {
+    let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    if mode == "wal" {
+        return Ok(true);
+    }
+    let mut header = [0; 20];
+    read_bare(path, alone, |file| file.read_exact(&mut header))?;
+    // SQLite's file format, 1.3: the versions to write and to read the file with; 2 is WAL.
+    Ok(header[18..] == [2, 2])
+}
+
 /// What tells one state of a file from another.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
@@ -149,36 +173,38 @@ impl Examined {
             None | Some(Err(Error::Store(StoreError::ReadOnly))) => self.ask(&self.path, "", work),
             Some(answer) => answer,
         };
+        if matches!(&answer, Err(Error::Store(StoreError::Sqlite(error)))
+            if error.sqlite_error_code() == Some(ErrorCode::FileLockingProtocolFailed))
+        {
+            return self.as_copy(work);
+        }
         let closed = answer.is_err() && !(open::exists(&self.wal())? && open::exists(&self.shm())?);
         Ok((!closed).then_some(answer))
     }
 
-    /// `None`: somebody opened the store while it was copied.
+    /// `None`: somebody opened or changed the store while it was copied.
     fn as_copy<T>(&self, work: &mut impl FnMut(&Connection) -> Result<T>) -> Result<Option<Result<T>>> {
-        let stamps = || -> Result<_> { Ok((stamp(&self.path)?, stamp(&self.wal())?)) };
-        let before = stamps()?;
+        let state =
+            || -> Result<_> { Ok((stamp(&self.path)?, stamp(&self.wal())?, open::exists(&self.shm())?)) };
+        let before = state()?;
         let folder = tempfile::Builder::new()
             .prefix("legbook-doctor.")
             .tempdir()
             .map_err(Error::io("make a folder for a private copy of", &self.path))?;
         let copy = folder.path().join("store.db");
-        self.copy_database(&copy)?;
-        fs::copy(self.wal(), open::side_file(&copy, "-wal")).map_err(Error::io("copy", self.wal()))?;
-        if open::exists(&self.shm())? || stamps()? != before {
+        let copy_to = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source: &mut File| {
+                File::create_new(path).and_then(|mut target| io::copy(source, &mut target))
+            }
+        };
+        read_bare(&self.path, self.alone, copy_to(&copy))?;
+        let mut wal = File::open(self.wal()).map_err(Error::io("copy", self.wal()))?;
+        copy_to(&open::side_file(&copy, "-wal"))(&mut wal).map_err(Error::io("copy", self.wal()))?;
+        if state()? != before {
             return Ok(None);
         }
         Ok(Some(self.ask(&copy, "", work)))
-    }
-
-    /// Copies the database file page by page, without its -wal.
-    fn copy_database(&self, copy: &Path) -> Result<()> {
-        let source = self.connect(&self.path, "immutable=1")?;
-        let mut target = Connection::open(copy)?;
-        target.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
-        target.pragma_update(None, "synchronous", "OFF")?;
-        Backup::new(&source, &mut target)?.step(-1)?;
-        target.close().map_err(|(_, error)| StoreError::from(error))?;
-        Ok(())
     }
 
     fn ask<T>(
@@ -236,6 +262,17 @@ fn stamp(path: &Path) -> Result<Stamp> {
         size: metadata.size(),
         mtime: (metadata.mtime(), metadata.mtime_nsec()),
     })
+}
+
+/// Reads the database file at `path` past SQLite, while nobody has it open. See the module's header for what closing
+/// its descriptor would do to somebody of this process who opens it meanwhile.
+fn read_bare<T>(path: &Path, alone: bool, read: impl FnOnce(&mut File) -> io::Result<T>) -> Result<T> {
+    let mut file = File::open(path).map_err(Error::io("read", path))?;
+    let answer = read(&mut file);
+    if !alone && open::exists(&open::side_file(path, "-shm"))? {
+        let _kept_open = file.into_raw_fd();
+    }
+    answer.map_err(Error::io("copy", path))
 }
 
 /// `path` (absolute) as an URI with `parameters`: every byte that means something in an URI is escaped.

@@ -16,7 +16,7 @@ use crate::doctor::{Clinic, look, options};
 use crate::support::{Answer, LEGBOOK};
 
 /// Bytes, modes and times of every file in the store's folder.
-fn picture(store: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, std::time::SystemTime)> {
+pub(crate) fn picture(store: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, std::time::SystemTime)> {
     let files = fs::read_dir(store.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
     files
         // Git's, not the store's.
@@ -35,14 +35,14 @@ fn names(store: &Path) -> Vec<String> {
 }
 
 /// A sqlite3 shell that has the store open, as another process.
-struct Shell {
+pub(crate) struct Shell {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<std::process::ChildStdout>,
 }
 
 impl Shell {
-    fn on(store: &Path) -> Self {
+    pub(crate) fn on(store: &Path) -> Self {
         let mut child = Command::new("sqlite3")
             .arg(store)
             .stdin(Stdio::piped())
@@ -56,7 +56,7 @@ impl Shell {
     }
 
     /// Runs `sql` and waits until it has been run.
-    fn run(&mut self, sql: &str) {
+    pub(crate) fn run(&mut self, sql: &str) {
         writeln!(self.stdin, "{sql}\nSELECT 'done';").unwrap();
         let mut line = String::new();
         while line.trim() != "done" {
@@ -66,7 +66,7 @@ impl Shell {
     }
 
     /// Ends it as a crash does: the side files stay.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
@@ -78,7 +78,7 @@ impl Shell {
     }
 }
 
-fn add_run(name: &str) -> String {
+pub(crate) fn add_run(name: &str) -> String {
     format!("INSERT INTO runs (run_id, created_at) VALUES ('{name}', '2026-01-01T00:00:00.000000Z');")
 }
 
