@@ -483,8 +483,7 @@ CREATE TABLE recoveries (
     prior_status    TEXT,
     sha256          TEXT NOT NULL,
     byte_size       INTEGER NOT NULL,
-    receipt         BLOB NOT NULL,             -- the bytes of run.json as recovery wrote them
-    broken_lease_until TEXT                    -- when the lease would have ended that the operator broke
+    receipt         BLOB NOT NULL              -- the bytes of run.json as recovery wrote them
 ) STRICT;
 
 CREATE INDEX recoveries_by_run ON recoveries (run_id, after_sequence);

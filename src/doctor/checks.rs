@@ -6,7 +6,9 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Row, named_params};
 
 use super::finding::{Finding, Kind, Remedy};
+use super::schema::Expected;
 use crate::clock::store_time;
+use crate::db::inspect;
 use crate::error::Result;
 use crate::handoff::freshness::TTL_SECONDS;
 use crate::id::RunId;
@@ -14,6 +16,9 @@ use crate::lock::{self, Judge, LockState};
 
 /// How many findings of one kind are given at most; docs/OPERATIONS.md says so.
 const MOST: i64 = 20;
+
+/// The page size of a store in bytes: SQLite's default.
+const PAGE_SIZE: i64 = 4096;
 
 /// SQLite's own check of the file: all pages with `full`, the indexes against their tables too.
 ///
@@ -33,20 +38,56 @@ pub(super) fn damaged(store: &Path, said: &str) -> Finding {
         Kind::FileDamaged,
         format!("SQLite finds the file damaged: {said}"),
         Remedy::advice(format!(
-            "keep copies of {0} and its -wal, put back the last copy that was whole; else see what `sqlite3 {0} .recover` gives",
+            "keep copies of {0} and its -wal, then put back the last copy that was whole; without one, rebuild the store with .dump (docs/OPERATIONS.md, Rebuild a store)",
             store.display()
         )),
     )
+}
+
+/// What the file is set to that a shell can change and that legbook relies on.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io); SQLite's own.
+pub(super) fn settings(connection: &Connection, store: &Path, alone: bool) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut differs =
+        |what: String, remedy: Remedy| findings.push(Finding::new(Kind::FileSettings, what, remedy));
+    let ask = |name: &str| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    if !inspect::is_wal(connection, store, alone)? {
+        let sql = "PRAGMA journal_mode = WAL;";
+        let what = "the store is not in WAL mode: readers and writers block each other";
+        differs(what.to_owned(), Remedy::Sql(sql.to_owned()));
+    }
+    let page_size = ask("page_size")?;
+    if page_size != PAGE_SIZE {
+        let sql = format!(
+            "PRAGMA journal_mode = DELETE;\nPRAGMA page_size = {PAGE_SIZE};\nVACUUM;\nPRAGMA journal_mode = WAL;"
+        );
+        differs(format!("the page size is {page_size} bytes, not {PAGE_SIZE}"), Remedy::Sql(sql));
+    }
+    if ask("auto_vacuum")? != 0 {
+        let sql = "PRAGMA auto_vacuum = NONE;\nVACUUM;";
+        differs("auto_vacuum is on: it moves pages at each commit".to_owned(), Remedy::Sql(sql.to_owned()));
+    }
+    let encoding: String = connection.query_row("PRAGMA encoding", [], |row| row.get(0))?;
+    if encoding != "UTF-8" {
+        let remedy = "rebuild the store with .dump (docs/OPERATIONS.md, Rebuild a store)";
+        let what =
+            format!("texts are stored in {encoding}, not in UTF-8: digests and sizes are of other bytes");
+        differs(what, Remedy::advice(remedy));
+    }
+    Ok(findings)
 }
 
 /// Rows that name one that is not there.
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn foreign_keys(connection: &Connection) -> Result<Vec<Finding>> {
+pub(super) fn foreign_keys(connection: &Connection, expected: &Expected) -> Result<Vec<Finding>> {
     let said: Vec<(String, String)> =
         collect(connection, "PRAGMA foreign_key_check", &[], |row| Ok((row.get(0)?, row.get(2)?)))?;
-    let said = said.into_iter().take(usize::try_from(MOST).unwrap_or(usize::MAX));
+    let ours = said.into_iter().filter(|(table, _)| expected.has_table(table));
+    let said = ours.take(usize::try_from(MOST).unwrap_or(usize::MAX));
     Ok(said
         .map(|(table, parent)| {
             let what = format!("a row of {table} names one of {parent} that is not there");
@@ -127,14 +168,19 @@ pub(super) fn receipts(connection: &Connection) -> Result<Vec<Finding>> {
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn orphans(connection: &Connection) -> Result<Vec<Finding>> {
+pub(super) fn orphans(connection: &Connection, expected: &Expected) -> Result<Vec<Finding>> {
     let sql = include_str!("sql/orphaned_checkpoints.sql");
     let (count, bytes): (i64, i64) = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if count == 0 {
         return Ok(Vec::new());
     }
     let what = format!("{count} checkpoints of {bytes} bytes are named by no event");
-    let remedy = Remedy::advice("they do no harm; find out who put them there, for legbook did not");
+    // The trigger lets a checkpoint be removed only together with its run.
+    let remedy = Remedy::Sql(format!(
+        "BEGIN;\nDROP TRIGGER checkpoints_delete;\n{}\n{}\nCOMMIT;",
+        include_str!("sql/remove_orphaned_checkpoints.sql").trim(),
+        expected.trigger("checkpoints_delete")
+    ));
     Ok(vec![Finding::new(Kind::CheckpointOrphaned, what, remedy)])
 }
 
@@ -244,7 +290,7 @@ fn collect<T>(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn restore() -> Remedy {
+pub(super) fn restore() -> Remedy {
     Remedy::advice("keep a copy of the store and its -wal, then put back the last copy that was whole")
 }
 

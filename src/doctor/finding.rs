@@ -12,6 +12,8 @@ use crate::text::escaped;
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
+    /// Good to know; nothing is to be done, and the exit code stays 0.
+    Note,
     /// Somebody should look, nothing is lost.
     Warn,
     /// What the store says can't be relied on.
@@ -19,9 +21,10 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// `warn` or `fail`.
+    /// `note`, `warn` or `fail`.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Note => "note",
             Self::Warn => "warn",
             Self::Fail => "fail",
         }
@@ -67,8 +70,15 @@ kinds! {
     SchemaMissing "schema-missing" Fail,
     /// A table, index, trigger or view is not the one of the schema.
     SchemaChanged "schema-changed" Fail,
-    /// A table, index, trigger or view that the schema does not have.
+    /// A trigger or an index on a table of the schema, a table that refers to one, or an object that takes a name of the
+    /// schema, that the schema does not have.
     SchemaForeign "schema-foreign" Fail,
+    /// A view, or a trigger on a table of another program, that the schema does not have.
+    ForeignView "foreign-view" Warn,
+    /// A table of another program, which touches nothing of the schema.
+    ForeignTable "foreign-table" Note,
+    /// The file's journal mode, page size, auto_vacuum or encoding is not the one that legbook sets.
+    FileSettings "file-settings" Warn,
     /// A reference table holds other rows than the schema gives it.
     RegistryChanged "registry-changed" Fail,
     /// A bound is outside what it allows.

@@ -121,10 +121,19 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 ///
 /// # Errors
 /// What keeps doctor from checking: [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::NotADatabase`],
-/// [`StoreError::ForeignDatabase`], [`StoreError::NewerSchema`], [`StoreError::DevelopmentSchema`], [`StoreError::Busy`], [`StoreError::Unsettled`],
+/// [`StoreError::ForeignDatabase`], [`StoreError::Unmarked`], [`StoreError::NewerSchema`],
+/// [`StoreError::DevelopmentSchema`], [`StoreError::Busy`], [`StoreError::Unsettled`],
 /// [`Error::Io`].
 pub fn examine(path: &Path, options: Options<'_>) -> Result<Report> {
-    inspect::examine(path, options.alone, |connection| ask_in_peace(connection, path, options))
+    match inspect::examine(path, options.alone, |connection| ask_in_peace(connection, path, options)) {
+        Err(Error::Store(error @ (StoreError::Corrupt(_) | StoreError::Truncated { .. }))) => {
+            let mut findings = files::look(path)?;
+            findings.push(checks::damaged(path, &error.to_string()));
+            let not_judged = Some("SQLite cannot open the file".to_owned());
+            Ok(Report { findings, not_judged, full: options.full, ..Report::default() })
+        }
+        answer => answer,
+    }
 }
 
 /// Asks in one transaction. run.json is read after the store, so it may be newer than what the store said: where one did
@@ -171,24 +180,21 @@ impl Examination<'_> {
         self.options.progress.more(2);
         let version: i64 = self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         self.keep(checks::file(self.connection, self.path, full))?;
+        self.keep(checks::settings(self.connection, self.path, self.options.alone))?;
         self.options.progress.step();
         let expected = Expected::of(version)?;
         let compared = self.answered(schema::compare(self.connection, &expected))?;
         let mut report = Report {
-            store_id: None,
             schema_version: version,
-            findings: Vec::new(),
-            runs: Vec::new(),
-            not_judged: Some("the schema can't be read".to_owned()),
-            skipped: 0,
+            not_judged: Some("the schema cannot be read".to_owned()),
             full,
-            heads: None,
+            ..Report::default()
         };
         if let Some(mut compared) = compared {
             self.findings.append(&mut compared.findings);
             report.not_judged = compared.not_askable.take();
             if report.not_judged.is_none() {
-                let judge = Judge { now: clock.now(), processes, owner_is_dead: false, break_lease: false };
+                let judge = Judge { now: clock.now(), processes, owner_is_dead: false };
                 self.ask(&expected, judge, &mut report)?;
             }
         }
@@ -203,11 +209,11 @@ impl Examination<'_> {
         let bounds = self.answered(bounds::read(connection, expected, self.path, &mut settings))?;
         self.findings.append(&mut settings);
         report.store_id = self.identity()?;
-        self.keep(checks::foreign_keys(connection))?;
+        self.keep(checks::foreign_keys(connection, expected))?;
         self.keep(checks::locks(connection, self.path, &judge))?;
         self.keep(checks::events_without_run(connection))?;
         self.keep(checks::receipts(connection))?;
-        self.keep(checks::orphans(connection))?;
+        self.keep(checks::orphans(connection, expected))?;
         self.keep(checks::removals(connection))?;
         self.keep(checks::rounds(connection, judge.now))?;
         if self.options.full {
@@ -254,11 +260,18 @@ impl Examination<'_> {
         for run in &runs {
             let mut findings = Vec::new();
             let verdict = court.judge(run, &mut findings);
-            self.findings.append(&mut findings);
-            report.runs.push(match self.answered(verdict)? {
+            let mut verdict = match self.answered(verdict)? {
                 Some(verdict) => verdict,
                 None => court.unreadable(run),
-            });
+            };
+            let is_of_run = |finding: &Finding| finding.run_id.as_ref() == Some(&run.run_id);
+            if self.findings.iter().any(|other| other.kind == Kind::ReceiptDamaged && is_of_run(other)) {
+                // Every command that needs the run's last snapshot is refused.
+                findings.iter_mut().for_each(|finding| finding.remedy = checks::restore());
+                verdict.remedy = verdict.remedy.map(|_| checks::restore());
+            }
+            self.findings.append(&mut findings);
+            report.runs.push(verdict);
             self.options.progress.step();
         }
         Ok(())
@@ -289,7 +302,7 @@ impl Examination<'_> {
 /// Whether a question failed for what is in the file, rather than for the machine or another process.
 fn is_damage(error: &StoreError) -> bool {
     match error {
-        StoreError::Corrupt(_) | StoreError::Schema { .. } => true,
+        StoreError::Corrupt(_) | StoreError::Schema { .. } | StoreError::Endless => true,
         StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) => !matches!(
             failure.code,
             ErrorCode::SystemIoFailure

@@ -41,6 +41,7 @@ impl Outcome {
 impl From<Severity> for Outcome {
     fn from(severity: Severity) -> Self {
         match severity {
+            Severity::Note => Self::Ok,
             Severity::Warn => Self::Warn,
             Severity::Fail => Self::Fail,
         }
@@ -61,7 +62,7 @@ pub struct Counts {
 }
 
 /// What doctor found in one store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// The store's id; `None` where it has none that can be read.
     pub store_id: Option<String>,

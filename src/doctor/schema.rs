@@ -81,6 +81,21 @@ impl Expected {
         Ok(Arc::new(expected))
     }
 
+    /// Whether the schema has the table.
+    pub(super) fn has_table(&self, name: &str) -> bool {
+        self.objects.get(name).is_some_and(|object| object.kind == "table")
+    }
+
+    /// The statement that makes the trigger `name`; empty if the schema has none of that name.
+    pub(super) fn trigger(&self, name: &str) -> String {
+        self.objects.get(name).map(SchemaObject::make).unwrap_or_default()
+    }
+
+    /// Whether an object of the schema has the name, as SQLite compares names.
+    fn is_name(&self, name: &str) -> bool {
+        self.objects.keys().any(|ours| ours.eq_ignore_ascii_case(name))
+    }
+
     /// All bounds by their names.
     pub(super) fn bounds(&self) -> impl Iterator<Item = (&str, Bound)> {
         self.bounds.iter().map(|(key, bound)| (key.as_str(), *bound))
@@ -124,9 +139,11 @@ pub(super) fn compare(connection: &Connection, expected: &Expected) -> Result<Co
     let mut findings = Vec::new();
     let mut not_askable = None;
     for (name, want) in &expected.objects {
+        let has_table = want.kind == "view" || found.contains_key(&want.table);
         let fault = match found.get(name) {
             None => {
-                Finding::new(Kind::SchemaMissing, format!("the {} {name} is missing", want.kind), again(want))
+                let remedy = if has_table { again(want) } else { lost_table() };
+                Finding::new(Kind::SchemaMissing, format!("the {} {name} is missing", want.kind), remedy)
             }
             Some(have) if have != want => Finding::new(
                 Kind::SchemaChanged,
@@ -141,13 +158,7 @@ pub(super) fn compare(connection: &Connection, expected: &Expected) -> Result<Co
         findings.push(fault);
     }
     for (name, have) in found.iter().filter(|(name, _)| !expected.objects.contains_key(*name)) {
-        let remedy = if have.can_be_made() {
-            Remedy::Sql(format!("DROP {} {};", have.kind.to_uppercase(), quoted(name)))
-        } else {
-            Remedy::advice("find out who made it; legbook neither needs nor reads it")
-        };
-        let what = format!("the {} {name} is none of the schema's", have.kind);
-        findings.push(Finding::new(Kind::SchemaForeign, what, remedy));
+        findings.extend(foreign(connection, expected, name, have)?);
     }
     if not_askable.is_none() {
         for (table, sql, wanted, whole) in &expected.references {
@@ -159,6 +170,43 @@ pub(super) fn compare(connection: &Connection, expected: &Expected) -> Result<Co
         }
     }
     Ok(Comparison { findings, not_askable })
+}
+
+/// The finding of an object that the schema does not have; none of an index, whose table is one already.
+fn foreign(
+    connection: &Connection,
+    expected: &Expected,
+    name: &str,
+    have: &SchemaObject,
+) -> Result<Option<Finding>> {
+    let touches = expected.is_name(name)
+        || expected.is_name(&have.table)
+        || (have.kind == "table" && refers_to(connection, expected, name)?);
+    let kind = match have.kind.as_str() {
+        _ if touches => Kind::SchemaForeign,
+        "table" => Kind::ForeignTable,
+        "index" => return Ok(None),
+        _ => Kind::ForeignView,
+    };
+    let remedy = if have.can_be_made() {
+        Remedy::Sql(format!("DROP {} {};", have.kind.to_uppercase(), quoted(name)))
+    } else if touches {
+        Remedy::advice(
+            "find out which program made it; drop it in sqlite3 once that program does not need it",
+        )
+    } else {
+        Remedy::advice("nothing is to be done: legbook does not read it")
+    };
+    let what = format!("legbook did not make the {} {name}", have.kind);
+    Ok(Some(Finding::new(kind, what, remedy)))
+}
+
+/// Whether a row of the table `name` can refer to a row of the schema's, so that legbook may be unable to remove it.
+fn refers_to(connection: &Connection, expected: &Expected, name: &str) -> Result<bool> {
+    let mut statement = connection.prepare("SELECT \"table\" FROM pragma_foreign_key_list(?1)")?;
+    let parents = statement.query_map([name], |row| row.get::<_, String>(0))?;
+    let parents: Vec<String> = parents.collect::<rusqlite::Result<_>>()?;
+    Ok(parents.iter().any(|parent| expected.is_name(parent)))
 }
 
 fn objects(connection: &Connection) -> Result<BTreeMap<String, SchemaObject>> {

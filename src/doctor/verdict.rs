@@ -137,6 +137,7 @@ impl RunVerdict {
 
     pub(crate) fn fault(run_id: &str, fault: Fault, remedy: Remedy) -> Self {
         let verdict = match fault.reason.severity() {
+            Severity::Note => Verdict::Ok,
             Severity::Warn => Verdict::Warn,
             Severity::Fail => Verdict::Fail,
         };

@@ -51,16 +51,11 @@ pub fn examine(path: &Path, options: Options<'_>) -> Result<Report> {
     }
     options.progress.more(directories.len() as u64);
     let tables = inspect::tables_in_memory(include_str!("sql/tables.sql"))?;
-    let judge = Judge {
-        now: options.clock.now(),
-        processes: options.processes,
-        owner_is_dead: false,
-        break_lease: false,
-    };
+    let judge = Judge { now: options.clock.now(), processes: options.processes, owner_is_dead: false };
     let examination = Examination { tables: &tables, judge, full: options.full };
     let (mut runs, mut findings) = (Vec::new(), Vec::new());
     for directory in &directories {
-        runs.push(examination.run(directory, &mut findings)?);
+        runs.push(examination.run(directory, &mut findings));
         options.progress.step();
     }
     Ok(Report::of_directories(runs, findings, (all - directories.len()) as u64, options.full))
@@ -73,22 +68,25 @@ struct Examination<'a> {
 }
 
 impl Examination<'_> {
-    fn run(&self, directory: &RunDirectory, findings: &mut Vec<Finding>) -> Result<RunVerdict> {
+    /// The verdict on one directory. Whatever keeps it from being judged is its verdict, so that the others are judged.
+    fn run(&self, directory: &RunDirectory, findings: &mut Vec<Finding>) -> RunVerdict {
         let name =
             directory.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let source = match Source::open(&directory.path) {
-            Ok(source) => source,
-            Err(Error::Legacy(LegacyError::NotARun { .. })) => return Ok(RunVerdict::omitted(&name)),
-            Err(Error::Legacy(LegacyError::Refused { file, rule, .. })) => {
-                return Ok(unopened(&name, &directory.path, format!("{file}: {rule}")));
-            }
-            Err(Error::Io { source, .. }) => {
-                return Ok(unopened(&name, &directory.path, format!("it cannot be read: {source}")));
-            }
-            Err(error) => return Err(error),
-        };
+        self.judge(directory, &name, findings).unwrap_or_else(|error| {
+            let detail = match error {
+                Error::Legacy(LegacyError::NotARun { .. }) => return RunVerdict::omitted(&name),
+                Error::Legacy(LegacyError::Refused { file, rule, .. }) => format!("{file}: {rule}"),
+                Error::Io { source, .. } => format!("it cannot be read: {source}"),
+                error => format!("it cannot be judged: {error}"),
+            };
+            unopened(&name, &directory.path, detail)
+        })
+    }
+
+    fn judge(&self, directory: &RunDirectory, name: &str, findings: &mut Vec<Finding>) -> Result<RunVerdict> {
+        let source = Source::open(&directory.path)?;
         if !source.journaled {
-            return Ok(RunVerdict::omitted(&name));
+            return Ok(RunVerdict::omitted(name));
         }
         for table in TABLES {
             delete(self.tables, table, ())?;
@@ -103,7 +101,7 @@ impl Examination<'_> {
         };
         filling.fill(&self.judge, self.full)?;
         let Filling { unread, latest, damaged, .. } = filling;
-        let run = Run { run_id: name.clone(), run_dir: None, journaled: true, unread };
+        let run = Run { run_id: name.to_owned(), run_dir: None, journaled: true, unread };
         let court = Court {
             store: &directory.path,
             connection: self.tables,
@@ -114,7 +112,7 @@ impl Examination<'_> {
         let verdict = court.judge(&run, &mut Vec::new())?;
         findings.extend(damaged.into_iter().map(|what| {
             let remedy = remedy(&directory.path, latest, &fault(Reason::CheckpointFault, ""));
-            Finding::of_run(&name, Kind::CheckpointDamaged, what, remedy)
+            Finding::of_run(name, Kind::CheckpointDamaged, what, remedy)
         }));
         let fault = match newer(&source, &verdict) {
             Some(newer) => Some(fault(Reason::NewerFormat, newer.what)),
@@ -127,14 +125,14 @@ impl Examination<'_> {
         Ok(match fault {
             Some(fault) => {
                 let remedy = remedy(&source.directory, latest, &fault);
-                RunVerdict::fault(&name, fault, remedy)
+                RunVerdict::fault(name, fault, remedy)
             }
             None => verdict,
         })
     }
 }
 
-/// The verdict on a directory that could not be opened.
+/// The verdict on a directory that could not be opened or judged.
 fn unopened(name: &str, directory: &Path, detail: String) -> RunVerdict {
     let fault = fault(Reason::MalformedChain, detail);
     let remedy = remedy(directory, None, &fault);

@@ -52,7 +52,8 @@ fn children(folder: &Folder, path: &Path) -> Result<Vec<RunDirectory>> {
     let error = |trouble| source::error(path, ROOT, trouble);
     let mut found = Vec::new();
     for name in folder.names(MOST_NAMES).map_err(error)? {
-        let Some(modified) = folder.directory_time(&name).map_err(error)? else { continue };
+        // One that cannot be looked at may be a run; its own examination says why it cannot.
+        let Some(modified) = folder.directory_time(&name).unwrap_or(Some((0, 0))) else { continue };
         let holds_run = holds_run(folder, &name);
         found.push(RunDirectory { path: path.join(&name), holds_run, modified });
     }

@@ -3,7 +3,6 @@
 //! A claim outlives its transaction: files are restored between the one that sets it and the one that removes the row.
 //! While it stands no write is accepted. A recovery that dies in between leaves the claim, and the next takes it over.
 
-use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, named_params};
 
 use super::judge::Judge;
@@ -23,18 +22,12 @@ const CLAIM_ID_BYTES: usize = 16;
 pub(crate) struct Claim {
     id: String,
     lock: Lock,
-    broken_lease: Option<DateTime<Utc>>,
 }
 
 impl Claim {
     /// The lock that is claimed, its dead owner and the time at which it was taken included.
     pub(crate) fn lock(&self) -> &Lock {
         &self.lock
-    }
-
-    /// When the lease would have ended that the operator broke by this claim.
-    pub(crate) fn broken_lease(&self) -> Option<DateTime<Utc>> {
-        self.broken_lease
     }
 }
 
@@ -80,7 +73,7 @@ pub(crate) fn claim(
             ":pid_namespace": claimer.pid_namespace,
         },
     )?;
-    Ok(Claim { id, broken_lease: judge.broken_lease(&lock), lock })
+    Ok(Claim { id, lock })
 }
 
 /// Whether `claim` still is the one on the lock's row.

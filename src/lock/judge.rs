@@ -1,12 +1,10 @@
 //! Whether the owner of a lock lives: its process, its lease, and the operator's word.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 
 use super::row::Lock;
+use crate::clock::snapshot_time;
 use crate::db::Store;
-use crate::error::LiveCause;
 use crate::process::{self, Identity, Liveness, ProcessTable};
 
 /// All that a verdict depends on beside the lock itself. One judge is one moment.
@@ -19,16 +17,13 @@ pub(crate) struct Judge<'a> {
     /// The operator's word that a process of which nothing can be told from here is dead (`--owner-is-dead`). It
     /// overrules nothing but [`Verdict::Unknown`], and not while a process that may be meant is visible here.
     pub(crate) owner_is_dead: bool,
-    /// The operator's word that a lease whose process has ended is not waited for (`--break-lease`). It overrules
-    /// nothing else.
-    pub(crate) break_lease: bool,
 }
 
 /// Whether an owner lives, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It does, or its lease holds.
-    Live(LiveCause),
+    Live(String),
     /// It can't be told, which counts as live.
     Unknown(&'static str),
     /// It does not.
@@ -38,45 +33,27 @@ pub(crate) enum Verdict {
 impl<'a> Judge<'a> {
     /// The judge of this moment, by the clock and the processes that the store was opened with.
     pub(crate) fn new(store: &'a Store) -> Self {
-        Self {
-            now: store.clock().now(),
-            processes: store.processes(),
-            owner_is_dead: false,
-            break_lease: false,
-        }
+        Self { now: store.clock().now(), processes: store.processes(), owner_is_dead: false }
     }
 
     /// Judges the owner of `lock`.
     pub(crate) fn owner(&self, lock: &Lock) -> Verdict {
         let verdict = self.process(&lock.owner);
-        let (Some(end), false) = (lock.lease_end(), matches!(verdict, Verdict::Live(_))) else {
-            return verdict;
-        };
-        let is_dead = matches!(verdict, Verdict::Dead(_));
-        match self.lease_left(lock) {
-            Some(_) if is_dead && self.break_lease => {
-                Verdict::Dead(format!("its process has ended; its lease until {} is broken", utc(end)))
+        match lock.lease_end() {
+            Some(end) if !matches!(verdict, Verdict::Live(_)) && self.lease_holds(lock, end) => {
+                Verdict::Live(format!("its lease holds until {}", snapshot_time(end)))
             }
-            Some(left) => {
-                let process_ended = matches!(process::judge(&lock.owner, self.processes), Liveness::Dead);
-                Verdict::Live(LiveCause::Lease { until: end, left: left.as_secs(), process_ended })
+            Some(end) if matches!(verdict, Verdict::Dead(_)) => {
+                Verdict::Dead(format!("its process has ended, and its lease did at {}", snapshot_time(end)))
             }
-            None if is_dead => {
-                Verdict::Dead(format!("its process has ended, and its lease ended at {}", utc(end)))
-            }
-            None => verdict,
+            _ => verdict,
         }
-    }
-
-    /// When the lease would end that this judge breaks; `None` if it breaks none.
-    pub(crate) fn broken_lease(&self, lock: &Lock) -> Option<DateTime<Utc>> {
-        lock.lease_end().filter(|_| self.break_lease && self.lease_left(lock).is_some())
     }
 
     /// Judges a process: an owner without its lease, or the claimer of a lock.
     pub(crate) fn process(&self, identity: &Identity) -> Verdict {
         match process::judge(identity, self.processes) {
-            Liveness::Live => Verdict::Live(LiveCause::Running),
+            Liveness::Live => Verdict::Live("its process is running".to_owned()),
             Liveness::Dead => Verdict::Dead("its process has ended".to_owned()),
             Liveness::Unknown(_) if self.owner_is_dead && !process::is_visible(identity, self.processes) => {
                 Verdict::Dead("it can't be told from here, and the operator says that it is dead".to_owned())
@@ -85,16 +62,10 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// How long the lease of `lock` still runs; `None` if it has ended. A lease runs from the last write. Where that lies in the future, the
+    /// Whether a lease that ends at `end` holds. A lease runs from the last write. Where that lies in the future, the
     /// clock was set back and nobody knows how much of the lease has passed: it is over, for a lease may end early,
     /// and must never hold longer than was asked for.
-    fn lease_left(&self, lock: &Lock) -> Option<Duration> {
-        let end = lock.lease_end().filter(|end| lock.last_write_at <= self.now && self.now < *end)?;
-        (end - self.now).to_std().ok()
+    fn lease_holds(&self, lock: &Lock, end: DateTime<Utc>) -> bool {
+        lock.last_write_at <= self.now && self.now < end
     }
-}
-
-/// A moment as people read it.
-fn utc(moment: DateTime<Utc>) -> impl std::fmt::Display {
-    moment.format("%Y-%m-%d %H:%M:%S UTC")
 }

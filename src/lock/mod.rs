@@ -31,5 +31,5 @@ pub use workspace::workspace_of;
 pub(crate) use claim::{Claim, claim, claim_stands, claimable, clear_dead, remove_claimed, unclaim};
 pub(crate) use judge::Judge;
 pub(crate) use own::{Held, Request, Taken, hold, is_held_with, rehome, release, take};
-pub(crate) use state::{Owner, owners, state_in};
+pub(crate) use state::state_in;
 pub(crate) use workspace::workspace_within;

@@ -99,14 +99,6 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// Every lock of the store that can be read.
-pub(super) fn all(connection: &Connection) -> Result<Vec<Lock>> {
-    let mut statement = connection.prepare_cached(include_str!("sql/all.sql"))?;
-    let rows = statement.query_map([], |row| Ok(read(row)))?;
-    let found: std::result::Result<Vec<Found>, _> = rows.collect();
-    Ok(found?.into_iter().flatten().collect())
-}
-
 fn read(row: &Row<'_>) -> Found {
     let claim = match optional_text(row, "claim_id", "its claim is not text")? {
         None => None,

@@ -1,6 +1,5 @@
 //! What the lock of a run looks like from outside. Changes nothing.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -8,7 +7,7 @@ use rusqlite::Connection;
 use super::judge::{Judge, Verdict};
 use super::row::{self, Fault, Lock};
 use crate::db::Store;
-use crate::error::{LiveCause, Result};
+use crate::error::Result;
 use crate::id::RunId;
 
 /// The state of a run's lock: these five are the whole vocabulary (contract recovery.md, The run lock).
@@ -21,7 +20,7 @@ pub enum LockState {
         /// The lock.
         lock: Box<Lock>,
         /// What makes the owner live.
-        why: LiveCause,
+        why: String,
     },
     /// This run's owner is dead.
     Stale {
@@ -65,10 +64,10 @@ impl LockState {
     }
 
     /// Why it is so, in words; `None` where there is no lock.
-    pub fn why(&self) -> Option<String> {
+    pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Live { why, .. } => Some(why.to_string()),
-            Self::Stale { why, .. } | Self::Foreign { why, .. } | Self::Invalid { why } => Some(why.clone()),
+            Self::Live { why, .. } | Self::Stale { why, .. } | Self::Foreign { why, .. } => Some(why),
+            Self::Invalid { why } => Some(why),
             Self::Absent => None,
         }
     }
@@ -105,7 +104,7 @@ pub(crate) fn state_in(
     };
     Ok(match judge.owner(&lock) {
         Verdict::Live(why) => LockState::Live { lock, why },
-        Verdict::Unknown(why) => LockState::Live { lock, why: LiveCause::Unknown(why) },
+        Verdict::Unknown(why) => LockState::Live { lock, why: format!("it may live: {why}") },
         Verdict::Dead(why) => {
             let why = with_claim(why, judge, &lock);
             if lock.run_id == *run_id {
@@ -115,30 +114,6 @@ pub(crate) fn state_in(
             }
         }
     })
-}
-
-/// How the owners of the store's locks stand, by run; a lock that can't be read is left out.
-pub(crate) fn owners(connection: &Connection, judge: &Judge<'_>) -> Result<HashMap<RunId, Owner>> {
-    let locks = row::all(connection)?;
-    Ok(locks
-        .into_iter()
-        .map(|lock| {
-            let owner = match judge.owner(&lock) {
-                Verdict::Live(_) => Owner::Live,
-                Verdict::Unknown(_) => Owner::Unknown,
-                Verdict::Dead(_) => Owner::Dead,
-            };
-            (lock.run_id, owner)
-        })
-        .collect())
-}
-
-/// How the owner of a lock stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
-    Live,
-    Unknown,
-    Dead,
 }
 
 /// `why`, and what has become of the recovery that claimed the lock, where one has.

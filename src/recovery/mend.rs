@@ -121,8 +121,7 @@ pub(super) fn mend(
     if let Some(end) = &end {
         store.write(|tx| {
             check_unmoved(tx, run_id, claim, validated.head)?;
-            let (after, broken_lease) = (validated.head.sequence, claim.broken_lease());
-            receipts::keep(tx, run_id, after, &end.recovered_at, &end.object, &end.bytes, broken_lease)?;
+            receipts::keep(tx, run_id, validated.head.sequence, &end.recovered_at, &end.object, &end.bytes)?;
             table::note_snapshot(tx, run_id, &end.object)
         })?;
         let sha256 = Some(Digest::of(&end.bytes));

@@ -142,7 +142,6 @@ fn under_claim(
     let Claimed { claim, journaled, place } = claimed;
     store.reached(Step::Claimed);
     let mut steps = vec![Action::Claim { owner_pid: claim.lock().owner.pid }];
-    steps.extend(claim.broken_lease().map(|until| Action::BreakLease { until }));
     let status = if *journaled {
         mend::mend(store, run_id, claim, place, export, made, &mut steps).map(|end| status_of(&end))
     } else {
@@ -236,10 +235,8 @@ fn planned(tx: &Transaction<'_>, store: &Store, run_id: &RunId, options: &Option
     let mut steps = Vec::new();
     let mut removes_lock = scene.has_dead_lock();
     if course == Course::Stale {
-        let judge = judge(store, options);
-        let lock = lock::claimable(tx, &judge, run_id)?;
+        let lock = lock::claimable(tx, &judge(store, options), run_id)?;
         steps.push(Action::Claim { owner_pid: lock.owner.pid });
-        steps.extend(judge.broken_lease(&lock).map(|until| Action::BreakLease { until }));
     } else if removes_lock {
         // A dead lock that a living recovery has claimed is left to it.
         removes_lock = lock::claimable(tx, &judge(store, options), run_id).is_ok();
@@ -279,5 +276,5 @@ fn planned(tx: &Transaction<'_>, store: &Store, run_id: &RunId, options: &Option
 }
 
 fn is_check(step: &Action) -> bool {
-    matches!(step, Action::Claim { .. } | Action::BreakLease { .. } | Action::Validate { .. })
+    matches!(step, Action::Claim { .. } | Action::Validate { .. })
 }

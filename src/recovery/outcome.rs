@@ -3,8 +3,6 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use chrono::{DateTime, Utc};
-
 use crate::digest::Digest;
 use crate::id::RunId;
 
@@ -16,9 +14,6 @@ pub struct Options {
     /// The operator's word that an owner of whom nothing can be told from here is dead. Refused while a process that
     /// may be the owner is visible.
     pub owner_is_dead: bool,
-    /// Do not wait for the end of a lease whose process has ended. The store keeps beside the receipt when the lease would
-    /// have ended; the receipt's own bytes are those of any other recovery.
-    pub break_lease: bool,
     /// Where the run directory is now, if it was moved; it must be there. A relative path is one below the process's
     /// current directory. `None`: where the store knows it.
     pub run_dir: Option<PathBuf>,
@@ -81,11 +76,6 @@ pub enum Action {
         /// The dead owner's process id.
         owner_pid: u32,
     },
-    /// The claim broke a lease that still ran.
-    BreakLease {
-        /// When it would have ended.
-        until: DateTime<Utc>,
-    },
     /// The journal, its latest checkpoint and the coverage were checked.
     Validate {
         /// Events in the journal.
@@ -126,7 +116,6 @@ impl Action {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Claim { .. } => "claim",
-            Self::BreakLease { .. } => "break-lease",
             Self::Validate { .. } => "validate",
             Self::MakeDirectory => "make-directory",
             Self::KeepFile { .. } => "keep-file",
@@ -144,9 +133,6 @@ impl fmt::Display for Action {
         match self {
             Self::Claim { owner_pid } => {
                 write!(formatter, "claim the lock of the dead owner, pid {owner_pid}")
-            }
-            Self::BreakLease { until } => {
-                write!(formatter, "break the lease that runs until {}", until.format("%Y-%m-%d %H:%M:%S UTC"))
             }
             Self::Validate { events } => {
                 write!(formatter, "check the journal of {events} events and its latest checkpoint")

@@ -52,7 +52,7 @@ pub(super) enum Course {
 
 /// The judge of this moment, with the operator's word.
 pub(super) fn judge<'a>(store: &'a Store, options: &Options) -> Judge<'a> {
-    Judge { owner_is_dead: options.owner_is_dead, break_lease: options.break_lease, ..Judge::new(store) }
+    Judge { owner_is_dead: options.owner_is_dead, ..Judge::new(store) }
 }
 
 impl Scene {

@@ -4,7 +4,9 @@
 //! folder of run directories) and HEADS (a heads file made before) in the environment. Their first comments say:
 //!
 //! * `finds: KIND [RUN]`: exactly these must be found.
-//! * `then: clean`: all remedies are run, then nothing may be found. `then: by hand`: not all of it has a command.
+//! * `then: clean`: all remedies are run, then nothing may be found. `then: by hand`: where no command is left, the
+//!   advice is followed with the script of `do:` (without one: a copy is put back), then nothing may be found.
+//!   `then: note`: the exit code is 0, and nothing is to be done.
 //! * `schema: as left`: triggers that the damage dropped stay dropped; else they are put back, as one would who hides it.
 //! * `needs: root`.
 
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 
-use legbook::doctor::{self, Heads, Kind, Outcome, Reason, Remedy, Report};
+use legbook::doctor::{self, Heads, Kind, Outcome, Reason, Remedy, Report, Severity};
 use rusqlite::Connection;
 
 use crate::doctor::{Clinic, look, options};
@@ -24,7 +26,9 @@ struct Fixture {
     name: String,
     path: PathBuf,
     finds: BTreeSet<String>,
-    then_clean: bool,
+    /// `clean`, `by hand` or `note`.
+    then: String,
+    by_hand: Option<String>,
     drops_triggers: bool,
     needs_root: bool,
 }
@@ -38,10 +42,12 @@ impl Fixture {
         };
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let then = said("then");
-        assert!(then == ["clean"] || then == ["by hand"], "{name}: then {then:?}");
+        let known = [["clean"], ["by hand"], ["note"]];
+        assert!(known.iter().any(|known| then == known), "{name}: then {then:?}");
         Self {
             finds: said("finds").into_iter().collect(),
-            then_clean: then == ["clean"],
+            then: then[0].clone(),
+            by_hand: said("do").first().cloned(),
             drops_triggers: said("schema").is_empty() && text.contains("DROP TRIGGER"),
             needs_root: said("needs") == ["root"],
             name,
@@ -61,14 +67,20 @@ fn fixtures() -> Vec<Fixture> {
 struct Patient {
     clinic: Clinic,
     heads: PathBuf,
+    /// A copy of the store, made before it was damaged.
+    copy: PathBuf,
 }
 
 impl Patient {
     fn of(fixture: &Fixture) -> Self {
         let clinic = Clinic::new();
         let heads = clinic.path().join("heads.json");
-        let patient = Self { clinic, heads };
+        let copy = clinic.path().join("copy.db");
+        let patient = Self { clinic, heads, copy };
         patient.keep_heads();
+        let mut backup = patient.command("sqlite3");
+        let output = backup.arg(patient.clinic.store()).arg(".backup copy.db").output().unwrap();
+        assert_ran(&fixture.name, &output);
         let dropped_triggers = fixture.drops_triggers.then(|| triggers(&patient.clinic.store()));
         let mut shell = patient.command("sqlite3");
         let input = fs::File::open(&fixture.path).unwrap();
@@ -95,9 +107,10 @@ impl Patient {
         look(&self.clinic.store(), true, Some(&heads)).unwrap()
     }
 
-    /// Does what doctor says, and asks it again, until there is nothing to do.
-    fn treat(&self, name: &str, mut report: Report) -> Report {
-        for _ in 0..5 {
+    /// Does what doctor says, and asks it again, until there is nothing to do. What has a command comes first.
+    fn treat(&self, fixture: &Fixture, mut report: Report) -> Report {
+        let name = &fixture.name;
+        for _ in 0..6 {
             let remedies = remedies(&report);
             if remedies.is_empty() {
                 return report;
@@ -106,15 +119,41 @@ impl Patient {
                 .iter()
                 .filter_map(|remedy| if let Remedy::Sql(sql) = remedy { Some(sql.as_str()) } else { None })
                 .collect();
-            let command = remedies.iter().find(|remedy| !matches!(remedy, Remedy::Sql(_)));
-            match command {
-                // One may make another one needless, so each is followed by a new look.
-                Some(command) => self.apply(name, command),
-                None => self.apply(name, &Remedy::Sql(statements.join("\n"))),
+            // One may make another one needless, so each is followed by a new look.
+            // The heads are accepted once the store itself is well.
+            let is_command = |remedy: &&Remedy| {
+                matches!(remedy, Remedy::Command(words)
+                    if remedies.len() == 1 || !words.contains(&"--accept-heads".to_owned()))
+            };
+            if let Some(command) = remedies.iter().find(is_command) {
+                self.apply(name, command);
+            } else if !statements.is_empty() {
+                self.apply(name, &Remedy::Sql(statements.join("\n")));
+            } else {
+                self.by_hand(fixture, &remedies);
             }
             report = self.look();
         }
         panic!("{name} does not get well: {report:#?}");
+    }
+
+    /// Follows the advice as a person would.
+    fn by_hand(&self, fixture: &Fixture, advice: &[Remedy]) {
+        let name = &fixture.name;
+        assert_eq!(fixture.then, "by hand", "{name}: {advice:?}");
+        let put_back = r#"rm -f "$STORE"-wal "$STORE"-shm && cp "$COPY" "$STORE""#;
+        let script = match &fixture.by_hand {
+            Some(said) if said.starts_with("docs/OPERATIONS.md, ") => &operations(said),
+            Some(script) => script,
+            None => {
+                for advice in advice.iter().filter(|remedy| matches!(remedy, Remedy::Advice(_))) {
+                    assert!(advice.text().contains("put back the last copy"), "{name}: {advice:?}");
+                }
+                put_back
+            }
+        };
+        let output = self.command("sh").args(["-e", "-c", script]).output().unwrap();
+        assert_ran(&format!("{name}: {script}"), &output);
     }
 
     fn command(&self, program: &str) -> Command {
@@ -123,7 +162,9 @@ impl Patient {
             .current_dir(self.clinic.path())
             .env("STORE", self.clinic.store())
             .env("RUNS", self.clinic.store().with_file_name("runs"))
-            .env("HEADS", &self.heads);
+            .env("HEADS", &self.heads)
+            .env("COPY", &self.copy)
+            .env("LEGBOOK", LEGBOOK);
         command
     }
 
@@ -133,10 +174,21 @@ impl Patient {
             Remedy::Sql(sql) => {
                 self.command("sqlite3").arg("-bail").arg(self.clinic.store()).arg(sql).output().unwrap()
             }
-            Remedy::Advice(text) => panic!("{name}: no command in {text}"),
+            Remedy::Advice(text) => unreachable!("{name}: no command in {text}"),
         };
         assert_ran(&format!("{name}: {}", remedy.text()), &output);
     }
+}
+
+/// The commands of a section of docs/OPERATIONS.md, for a shell that has STORE and LEGBOOK in its environment.
+fn operations(section: &str) -> String {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/OPERATIONS.md")).unwrap();
+    let heading = section.strip_prefix("docs/OPERATIONS.md, ").unwrap();
+    let (_, text) = text.split_once(&format!("\n## {heading}\n")).unwrap();
+    let (_, text) = text.split_once("```console\n").unwrap();
+    let (block, _) = text.split_once("```").unwrap();
+    let commands: Vec<&str> = block.lines().map(|line| line.strip_prefix("$ ").unwrap()).collect();
+    commands.join("\n").replace("STORE", "\"$STORE\"").replace("legbook ", "\"$LEGBOOK\" ")
 }
 
 fn assert_ran(what: &str, output: &Output) {
@@ -162,7 +214,8 @@ fn found(report: &Report) -> BTreeSet<String> {
 }
 
 fn remedies(report: &Report) -> Vec<Remedy> {
-    let findings = report.findings.iter().map(|finding| finding.remedy.clone());
+    let to_do = report.findings.iter().filter(|finding| finding.kind.severity() > Severity::Note);
+    let findings = to_do.map(|finding| finding.remedy.clone());
     let runs = report.runs.iter().filter_map(|run| run.remedy.clone());
     let mut remedies: Vec<Remedy> = Vec::new();
     for remedy in findings.chain(runs) {
@@ -182,16 +235,14 @@ fn check(fixture: &Fixture) {
     let patient = Patient::of(fixture);
     let report = patient.look();
     assert_eq!(found(&report), fixture.finds, "{name}: {report:#?}");
-    assert_ne!(report.outcome(), Outcome::Ok, "{name}");
+    assert_eq!(report.outcome() == Outcome::Ok, fixture.then == "note", "{name}");
     for said in
         report.findings.iter().map(|finding| &finding.what).chain(report.runs.iter().map(|run| &run.detail))
     {
         assert!(said.chars().count() <= 240, "{name}: {said}");
     }
-    if fixture.then_clean {
-        let after = patient.treat(name, report);
-        assert_eq!(after.outcome(), Outcome::Ok, "{name}");
-    }
+    let after = patient.treat(fixture, report);
+    assert_eq!(after.outcome(), Outcome::Ok, "{name}: {after:#?}");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use legbook::doctor::RunVerdict;
-use legbook::json::Value;
+use legbook::event::{Event, EventInput};
+use legbook::json::{self, Value};
 use legbook::legacy;
 
 use crate::doctor::{look, options};
@@ -209,4 +210,39 @@ fn what_cannot_be_checked_is_exit_3() {
     workspace.legbook(["doctor", "--legacy", "absent"]).refused(3, "cannot read");
     let answer = workspace.legbook(["doctor", "--legacy", ".", "store.db"]);
     assert_eq!(answer.code, 3, "{answer:?}");
+}
+
+#[test]
+fn a_checkpoint_event_of_odd_types_is_its_runs_verdict_and_hides_no_other_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = vectors("doctor-verdicts.jsonl").into_iter().find(|vector| {
+        text(vector, "verdict") == "ok" && text(vector, "reason") == "checkpoint bytes match run.json"
+    });
+    let sound = place(&sound.unwrap(), folder.path());
+    let odd = ["5", "-1", "null", "9223372036854775807", "\"\"", "\"text\""];
+    for (number, value) in odd.iter().enumerate() {
+        for key in ["sha256", "byte_size"] {
+            let run_id = format!("odd-{key}-{number}");
+            let payload = format!("{{\"{key}\": {value}}}");
+            let event = Event::new(EventInput {
+                run_id: &run_id,
+                sequence: 1,
+                event_type: "run.snapshot.checkpointed",
+                recorded_at: "2026-01-01T00:00:00.000000Z",
+                idempotency_key: "checkpoint:1",
+                previous_digest: None,
+                payload: json::parse_object(payload.as_bytes()).unwrap(),
+            });
+            let line = format!("{}\n", event.unwrap().line());
+            let files = [("run.json", b"{}".as_slice()), ("events/lifecycle.jsonl", line.as_bytes())];
+            write_files(&folder.path().join(run_id), files);
+        }
+    }
+    let report = legacy::examine(folder.path(), options(true, None)).unwrap();
+    assert_eq!(report.runs.len(), 1 + 2 * odd.len(), "{report:?}");
+    for run in &report.runs {
+        let is_sound = sound.ends_with(&run.run_id);
+        assert_eq!(run.verdict.word(), if is_sound { "ok" } else { "fail" }, "{run:?}");
+        assert!(is_sound || run.says == "checkpoint fault", "{run:?}");
+    }
 }

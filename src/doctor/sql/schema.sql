@@ -1,5 +1,4 @@
--- Everything in the schema but statistics (ANALYZE), which are an operator's own.
+-- Everything in the schema, what other programs and ANALYZE made too.
 SELECT name, type, tbl_name, coalesce(sql, '')
 FROM sqlite_schema
-WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')
 ORDER BY name, type;

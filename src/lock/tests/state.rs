@@ -41,10 +41,7 @@ fn an_owner_that_may_live_is_live_and_the_reason_is_said() {
     scene.token("/w", "one", OWNER);
     scene.move_to(|here| here.machine_id = Some("machine-2".to_owned()));
     let state = scene.state("/w", "one");
-    assert_eq!(
-        (state.word(), state.why().as_deref()),
-        ("live", Some("it may live: it ran on another machine"))
-    );
+    assert_eq!((state.word(), state.why()), ("live", Some("it may live: it ran on another machine")));
 }
 
 #[test]
@@ -53,13 +50,10 @@ fn the_recovery_of_a_stale_lock_is_told() {
     scene.token("/w", "one", OWNER);
     scene.kill(OWNER);
     scene.claim("one", OTHER).unwrap();
-    assert_eq!(
-        scene.state("/w", "one").why().as_deref(),
-        Some("its process has ended; pid 200 is recovering it")
-    );
+    assert_eq!(scene.state("/w", "one").why(), Some("its process has ended; pid 200 is recovering it"));
     scene.kill(OTHER);
     assert_eq!(
-        scene.state("/w", "two").why().as_deref(),
+        scene.state("/w", "two").why(),
         Some("its process has ended; pid 200, which was recovering it, is dead too")
     );
 }

@@ -127,7 +127,7 @@ pub(super) fn plain() -> Vec<Attack> {
             "DELETE FROM events",
         ]),
         ("recoveries_insert", "recoveries: this row exists", &["INSERT OR REPLACE INTO recoveries
-             SELECT recovery_number, 'run-1', 2, '', NULL, NULL, sha256, byte_size, receipt, NULL FROM recoveries"]),
+             SELECT recovery_number, 'run-1', 2, '', NULL, NULL, sha256, byte_size, receipt FROM recoveries"]),
         ("recoveries_update", "recoveries: a receipt never changes", &[
             "UPDATE OR REPLACE recoveries SET receipt = x''",
             "UPDATE OR REPLACE recoveries SET recovery_number = 5",
@@ -258,7 +258,7 @@ pub(super) fn plain() -> Vec<Attack> {
     for number in ["9223372036854775807", "5", "0", "-1"] {
         let rule = "recoveries: recovery_number must be one more than the highest";
         let sql = format!(
-            "INSERT OR REPLACE INTO recoveries VALUES ({number}, 'run-2', 0, '', NULL, NULL, printf('%064d', 1), 0, x'', NULL)"
+            "INSERT OR REPLACE INTO recoveries VALUES ({number}, 'run-2', 0, '', NULL, NULL, printf('%064d', 1), 0, x'')"
         );
         attacks.push(Attack { trigger: "recoveries_insert_number", rule, sql });
     }

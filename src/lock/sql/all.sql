@@ -1,6 +1,0 @@
-SELECT workspace, run_id, run_dir, token_sha256, acquired_at,
-       pid, start_time, boot_id, machine_id, host_name, pid_namespace,
-       lease_seconds, last_write_at,
-       claim_id, claimed_at,
-       claim_pid, claim_start_time, claim_boot_id, claim_machine_id, claim_host_name, claim_pid_namespace
-FROM locks
