@@ -505,6 +505,38 @@ CREATE TRIGGER recoveries_insert BEFORE INSERT ON recoveries BEGIN
     SELECT RAISE(ABORT, 'recoveries: the run has a receipt at this sequence')
         WHERE NEW.after_sequence > 0 AND EXISTS (SELECT 1 FROM recoveries
             WHERE run_id = NEW.run_id AND after_sequence = NEW.after_sequence);
+    SELECT RAISE(ABORT, 'recoveries: a receipt is stored under the claim of a recovery')
+        WHERE NOT EXISTS (SELECT 1 FROM locks WHERE run_id = NEW.run_id AND claim_id IS NOT NULL)
+          AND NOT EXISTS (SELECT 1 FROM imports WHERE run_id = NEW.run_id);
+    -- Looked at as text, because JSON functions refuse a NaN. A line break is never inside a string, so the indentation
+    -- tells how deep a key is. src/receipt.rs has the rule whole.
+    SELECT RAISE(ABORT, 'recoveries: a receipt has status failed, phase stale-lock-recovery and what its row says')
+        WHERE EXISTS (
+            SELECT 1
+            FROM (SELECT CAST(NEW.receipt AS TEXT) AS said, char(10) || '  "' AS top, char(10) || '    "' AS deep LIMIT 1)
+            WHERE instr(said, top || 'status": "failed"') = 0
+               OR instr(said, top || 'failure_phase": "stale-lock-recovery"') = 0
+               OR instr(said, top || 'finished_at": "' || NEW.recovered_at || '"') = 0
+               OR instr(said, top || 'status_started_at": "' || NEW.recovered_at || '"') = 0
+               OR instr(said, top || 'failure": {') = 0
+               OR instr(said, deep || 'phase": "stale-lock-recovery"') = 0
+               OR instr(said, deep || 'recovered_at": "' || NEW.recovered_at || '"') = 0
+               OR instr(said, deep || 'owner_pid": ' || coalesce(NEW.owner_pid, '')) = 0
+               OR instr(said, deep || 'prior_status": "') = 0);
+    SELECT RAISE(ABORT, 'recoveries: the latest checkpoint has ended the run')
+        WHERE EXISTS (
+            SELECT 1
+            FROM (SELECT CAST(body AS TEXT) AS said
+                  FROM checkpoints
+                  WHERE sha256 = (SELECT checkpoint_sha256 FROM events
+                                  WHERE run_id = NEW.run_id AND checkpoint_sha256 IS NOT NULL
+                                  ORDER BY sequence DESC
+                                  LIMIT 1))
+            WHERE CASE WHEN json_valid(said) THEN
+                json_type(said, '$.status') = 'text' AND json_extract(said, '$.status') NOT IN
+                    ('', 'started', 'planning', 'dispatching', 'result-processing', 'synthesizing', 'handoff',
+                     'artifact-collection', 'running')
+                OR json_type(said, '$.finished_at') = 'text' AND json_extract(said, '$.finished_at') <> '' END);
 END;
 CREATE TRIGGER recoveries_insert_number AFTER INSERT ON recoveries BEGIN
     SELECT RAISE(ABORT, 'recoveries: recovery_number must be one more than the highest')

@@ -1,10 +1,14 @@
 //! The failure receipt: what run.json becomes when a run's owner is dead.
 //!
 //! Recovery makes a receipt of the snapshot that it finds, doctor makes it again of the checkpoint and compares. Both use
-//! the one pure function here, so that doctor accepts exactly what recovery writes and nothing else. Not here: the lock,
-//! the journal, the files (recovery), nor when a receipt is due.
+//! the one pure function here, so that doctor accepts exactly what recovery writes and nothing else.
+//!
+//! The rule of a stored receipt is `Stored::check`. The write path, recovery and doctor all ask it; the trigger
+//! `recoveries_insert` asks as much of it as SQL can. Not here: the lock, the journal, the files (recovery), nor when a
+//! receipt is due.
 
 use crate::clock;
+use crate::digest::Digest;
 use crate::json::{self, Integer, Object, Text, Value};
 
 /// What `schema` of a run's snapshot holds.
@@ -134,6 +138,88 @@ pub fn matches_receipt(checkpoint: &Object, candidate: &Object) -> bool {
     };
     receipt(checkpoint, &owner, recovered_at, true)
         .is_some_and(|expected| json::snapshot_bytes(&expected) == json::snapshot_bytes(candidate))
+}
+
+/// The rule of a receipt that its own bytes can show: `None` if `candidate` is one.
+///
+/// Which snapshot it was made of is not asked here; that is [`matches_receipt`].
+pub fn fault(candidate: &Object) -> Option<&'static str> {
+    let said = |key: &str| text(candidate, key).and_then(Text::as_str);
+    if said("status") != Some("failed") {
+        return Some("its status is not failed");
+    }
+    if said("failure_phase") != Some(PHASE) {
+        return Some("its failure_phase is not stale-lock-recovery");
+    }
+    let Some(Value::Object(failure)) = candidate.get("failure".as_bytes()) else {
+        return Some("it has no failure object");
+    };
+    let told = |key: &str| text(failure, key).and_then(Text::as_str);
+    if told("phase") != Some(PHASE) || told("kind") != Some(KIND) {
+        return Some("its failure is not the one of a stale lock");
+    }
+    if !matches!(failure.get("owner_pid".as_bytes()), Some(Value::Integer(_))) {
+        return Some("its failure has no owner_pid");
+    }
+    if text(failure, "prior_status").is_none() {
+        return Some("its failure has no prior_status");
+    }
+    let recovered_at = told("recovered_at");
+    if recovered_at.and_then(clock::parse_time).is_none() {
+        return Some("its failure has no valid recovered_at");
+    }
+    if said("finished_at") != recovered_at || said("status_started_at") != recovered_at {
+        return Some("its finished_at and status_started_at are not its recovered_at");
+    }
+    None
+}
+
+/// A receipt as a row of the table `recoveries` has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) sha256: &'a str,
+    pub(crate) byte_size: i64,
+    pub(crate) recovered_at: &'a str,
+    pub(crate) owner_pid: Option<i64>,
+    pub(crate) prior_status: Option<&'a str>,
+}
+
+impl Stored<'_> {
+    /// The receipt; `checkpoint`: the latest checkpoint before it, if the run has one.
+    ///
+    /// # Errors
+    /// The first rule that the row breaks.
+    pub(crate) fn check(&self, checkpoint: Option<&Object>) -> Result<Object, &'static str> {
+        if Digest::of(self.bytes).to_hex() != self.sha256 {
+            return Err("digest-mismatch: its bytes have another SHA-256");
+        }
+        if usize::try_from(self.byte_size) != Ok(self.bytes.len()) {
+            return Err("its byte_size is not the number of its bytes");
+        }
+        let object = json::parse_object(self.bytes)
+            .ok()
+            .filter(|object| json::snapshot_bytes(object) == self.bytes)
+            .ok_or("encoding-mismatch: it is not a snapshot")?;
+        if let Some(fault) = fault(&object) {
+            return Err(fault);
+        }
+        let failure = object.get("failure".as_bytes());
+        let told = |key: &str| failure.and_then(|failure| failure.get(key));
+        if told("recovered_at").and_then(Value::as_str) != Some(self.recovered_at) {
+            return Err("its recovered_at is not the one in its bytes");
+        }
+        if told("prior_status").and_then(Value::as_str) != self.prior_status {
+            return Err("its prior_status is not the one in its bytes");
+        }
+        if told("owner_pid").and_then(Value::as_i64) != self.owner_pid {
+            return Err("its owner_pid is not the one in its bytes");
+        }
+        if checkpoint.is_some_and(is_terminal) {
+            return Err("the checkpoint before it has ended the run");
+        }
+        Ok(object)
+    }
 }
 
 /// Who had the run when its owner died: a dispatching run's active seats, else the first of phase owner, worker and

@@ -83,10 +83,22 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
         let key = (1..arguments.len().saturating_sub(1)).step_by(2).find(differs)?;
         bytes(arguments, key).map(|key| String::from_utf8_lossy(key).into_owned())
     })?;
-    // snapshot_integer(body, key, …) -> the integer there, where it fits into 64 bits.
-    add(connection, "snapshot_integer", -1, |arguments| member(arguments)?.as_i64())?;
     // snapshot_is_true(body, key, …) -> whether `true` is there.
     add(connection, "snapshot_is_true", -1, |arguments| member(arguments) == Some(Value::Bool(true)))?;
+    // receipt_fault(receipt, sha256, byte_size, recovered_at, owner_pid, prior_status, checkpoint) -> the rule that a row of
+    // recoveries breaks; null for a receipt. checkpoint: the body of the latest one before it, or null.
+    add(connection, "receipt_fault", 7, |arguments| {
+        let text = |at| bytes(arguments, at).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let stored = receipt::Stored {
+            bytes: bytes(arguments, 0).unwrap_or_default(),
+            sha256: text(1).unwrap_or_default(),
+            byte_size: arguments.get_raw(2).as_i64().unwrap_or(-1),
+            recovered_at: text(3).unwrap_or_default(),
+            owner_pid: arguments.get_raw(4).as_i64().ok(),
+            prior_status: text(5),
+        };
+        stored.check(object(arguments, 6).as_ref()).err()
+    })?;
     // snapshot_is_terminal(body) -> whether the run has ended; null where the body is no object.
     add(connection, "snapshot_is_terminal", 1, |arguments| {
         object(arguments, 0).map(|object| receipt::is_terminal(&object))

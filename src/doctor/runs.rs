@@ -175,7 +175,7 @@ impl Court<'_> {
         self.check_run_json(run, &checkpoint)
     }
 
-    /// The journal up to its end: bounds, chain, latest checkpoint, coverage.
+    /// The journal up to its end: bounds, chain, latest checkpoint, coverage, the receipt after it.
     fn journal(&self, run: &Run) -> Result<Checkpoint, Stop> {
         let run_id = run.run_id.as_str();
         stop_at(run.unread.journal.as_ref())?;
@@ -183,6 +183,7 @@ impl Court<'_> {
         self.check_chain(run_id)?;
         let checkpoint = self.checkpoint(run)?;
         self.check_coverage(run_id, &checkpoint)?;
+        self.check_receipt(run_id, &checkpoint)?;
         Ok(checkpoint)
     }
 
@@ -293,6 +294,19 @@ impl Court<'_> {
         }
         let after = checkpoint.sequence;
         stop(Reason::UncoveredTail, format!("the checkpoint at {after} does not account for what follows it"))
+    }
+
+    /// The receipt that is the last snapshot, if there is one. A bad one is never compared with run.json: the command
+    /// that would make both equal would export it.
+    fn check_receipt(&self, run_id: &str, checkpoint: &Checkpoint) -> Result<(), Stop> {
+        let fault: Option<Option<String>> = self.one(
+            include_str!("sql/last_receipt.sql"),
+            named_params! { ":run_id": run_id, ":sequence": checkpoint.sequence, ":sha256": checkpoint.sha256 },
+        )?;
+        match fault.flatten() {
+            None => Ok(()),
+            Some(fault) => stop(Reason::ReceiptFault, format!("the newest receipt: {fault}")),
+        }
     }
 
     /// What agrees with run.json, in words.

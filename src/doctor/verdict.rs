@@ -84,6 +84,8 @@ reasons! {
     CheckpointFault "checkpoint-fault" "checkpoint fault" Fail,
     /// Events after the latest checkpoint that it does not account for.
     UncoveredTail "uncovered-tail" "uncovered tail" Fail,
+    /// The receipt after the latest checkpoint breaks the rule of a receipt.
+    ReceiptFault "receipt-fault" "receipt fault" Fail,
     /// A legacy directory of a newer program, so it could not be judged. Its chain holds.
     NewerFormat "newer-format" "newer format" Warn,
     /// There is no run.json, and the checkpoint can give it back.

@@ -44,8 +44,11 @@ impl Plan {
             OnDisk::Unparseable(_) => (Some("corrupt"), true),
             OnDisk::Snapshot(bytes, _) if *bytes == last.bytes => (None, false),
             OnDisk::Snapshot(_, _) if superseded => (None, true),
-            OnDisk::Snapshot(_, object) if last.is_receipt && !receipt::is_terminal(object) => {
-                // The receipt was made of this file, unless somebody changed that since.
+            OnDisk::Snapshot(_, object)
+                if receipt::is_terminal(&last.object) && !receipt::is_terminal(object) =>
+            {
+                // The run has ended, so no receipt may follow. A stored one was made of this file, unless somebody
+                // changed the file since.
                 let source = receipt::matches_receipt(object, &last.object);
                 ((!source).then_some("replaced"), true)
             }

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use rusqlite::{Transaction, named_params};
 
 use crate::db::Store;
-use crate::digest::Digest;
 use crate::error::{Error, RecoveryError, Result, RunError};
 use crate::id::RunId;
 use crate::json::{Object, Value};
@@ -157,11 +156,11 @@ fn has_journal(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
     Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| row.get(0))?)
 }
 
-/// The store's last snapshot, where its bytes are those of its digest. A damaged one is no answer here: whether that
-/// matters is decided after the lock was looked at.
+/// The store's last snapshot, if it is whole. A damaged one is no answer here: whether that matters is decided after the
+/// lock was looked at.
 fn known_last(tx: &Transaction<'_>, run_id: &RunId) -> Result<Option<LastSnapshot>> {
     match last_snapshot(tx, run_id) {
-        Ok(last) => Ok(last.filter(|last| Digest::of(&last.bytes) == last.sha256)),
+        Ok(last) => Ok(last.filter(|last| last.is_whole())),
         Err(Error::Checkpoint(_) | Error::Journal(_)) => Ok(None),
         Err(error) => Err(error),
     }

@@ -8,7 +8,7 @@
 //! the latest checkpoint, of which more than one are a fault already.
 
 use rusqlite::types::ValueRef;
-use rusqlite::{OptionalExtension, Transaction, named_params};
+use rusqlite::{Transaction, named_params};
 
 use crate::checkpoint;
 use crate::digest::Digest;
@@ -16,8 +16,8 @@ use crate::error::{Error, RecoveryError, Result};
 use crate::event::{ChainVerifier, CheckpointPayload, Event, Head, JournalBounds, covered};
 use crate::id::RunId;
 use crate::journal;
-use crate::json::{self, Object, Value};
-use crate::receipt;
+use crate::json::{Object, Value};
+use crate::receipt::Stored;
 
 /// A run whose journal holds.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(super) fn validate(tx: &Transaction<'_>, run_id: &RunId) -> Result<Validated
     if !covered(&payload, &tail, object.get("status".as_bytes()).and_then(Value::as_str)) {
         return Err(RecoveryError::UncoveredTail { run_id: run_id.clone(), sequence }.into());
     }
-    let last = match stored_receipt(tx, run_id, sequence, head)? {
+    let last = match stored_receipt(tx, run_id, sequence, &object, head)? {
         Some(receipt) => receipt,
         None => Snapshot { sha256: payload.sha256, bytes, object, is_receipt: false },
     };
@@ -107,33 +107,33 @@ fn chain(tx: &Transaction<'_>, run_id: &RunId, bounds: journal::Bounds) -> Resul
     }
 }
 
-/// The receipt that a recovery before this one left, where the run has not gone on since.
+/// The receipt that a recovery before this one left, if the run has not gone on since.
 fn stored_receipt(
     tx: &Transaction<'_>,
     run_id: &RunId,
-    checkpoint: i64,
+    sequence: i64,
+    checkpoint: &Object,
     head: Head,
 ) -> Result<Option<Snapshot>> {
     let mut statement = tx.prepare(include_str!("sql/receipt.sql"))?;
-    let found: Option<(i64, String, Vec<u8>)> = statement
-        .query_row(named_params! { ":run_id": run_id.as_str(), ":sequence": checkpoint }, |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })
-        .optional()?;
-    let Some((sequence, sha256, bytes)) = found else { return Ok(None) };
+    let mut rows = statement.query(named_params! { ":run_id": run_id.as_str(), ":sequence": sequence })?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let sequence: i64 = row.get(0)?;
     let fault = |rule| RecoveryError::Receipt { run_id: run_id.clone(), sequence, rule };
     if sequence != head.sequence {
         return Err(fault("it was not made at the end of the journal").into());
     }
-    let sha256 = Digest::parse(&sha256)
-        .filter(|sha256| *sha256 == Digest::of(&bytes))
-        .ok_or_else(|| fault("digest-mismatch: its bytes have another SHA-256"))?;
-    let object = json::parse_object(&bytes)
-        .ok()
-        .filter(|object| json::snapshot_bytes(object) == bytes)
-        .ok_or_else(|| fault("encoding-mismatch: it is not a snapshot"))?;
-    if !receipt::is_terminal(&object) {
-        return Err(fault("it does not end the run").into());
-    }
-    Ok(Some(Snapshot { sha256, bytes, object, is_receipt: true }))
+    let (sha256, recovered_at): (String, String) = (row.get(1)?, row.get(3)?);
+    let prior_status: Option<String> = row.get(5)?;
+    let bytes: Vec<u8> = row.get(6)?;
+    let stored = Stored {
+        bytes: &bytes,
+        sha256: &sha256,
+        byte_size: row.get(2)?,
+        recovered_at: &recovered_at,
+        owner_pid: row.get(4)?,
+        prior_status: prior_status.as_deref(),
+    };
+    let object = stored.check(Some(checkpoint)).map_err(fault)?;
+    Ok(Some(Snapshot { sha256: Digest::of(&bytes), bytes, object, is_receipt: true }))
 }

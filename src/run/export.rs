@@ -74,7 +74,7 @@ pub(super) fn put_back(
         last_snapshot(tx, run_id)
     })?;
     let last = last.ok_or_else(|| RunError::NoJournal(run_id.to_string()))?;
-    last.check()?;
+    last.check(run_id)?;
     let on_disk = file::read(&run_dir)?;
     let unchanged = on_disk.bytes() == Some(last.bytes.as_slice());
     let mut kept_as = None;

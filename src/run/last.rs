@@ -7,10 +7,11 @@ use rusqlite::{OptionalExtension, Transaction, named_params};
 
 use crate::checkpoint;
 use crate::digest::Digest;
-use crate::error::{CheckpointError, JournalError, Result};
+use crate::error::{CheckpointError, JournalError, RecoveryError, Result};
 use crate::id::RunId;
 use crate::journal::{self, LatestCheckpoint};
 use crate::json::{self, Object, Text};
+use crate::receipt;
 
 use super::table;
 
@@ -25,30 +26,45 @@ pub(crate) struct LastSnapshot {
     pub(crate) checkpoint: LatestCheckpoint,
     /// Whether this is a receipt that came after that checkpoint.
     pub(crate) is_receipt: bool,
+    /// The rule of a receipt that this one breaks, and the sequence after which it was stored.
+    receipt_fault: Option<(i64, &'static str)>,
 }
 
 impl LastSnapshot {
     /// The object; `None` where the stored bytes are spoiled or hold none.
     pub(crate) fn object(&self) -> Option<Object> {
-        self.check().ok()?;
+        if !self.is_whole() {
+            return None;
+        }
         json::parse_object(&self.bytes).ok()
     }
 
     /// The status that the object says; `None` where it says none, or the stored bytes are spoiled or hold no object.
     pub(crate) fn status(&self) -> Option<Text> {
-        self.check().ok()?;
+        if !self.is_whole() {
+            return None;
+        }
         json::text_under(&self.bytes, "status").ok()?
     }
 
-    /// Refuses bytes that are not what their digest says: they are neither gone on from nor exported.
+    /// Refuses bytes that are not what their digest says, and a receipt that is not valid: they are neither gone on from
+    /// nor exported.
     ///
     /// # Errors
-    /// [`CheckpointError::DigestMismatch`].
-    pub(crate) fn check(&self) -> Result<(), CheckpointError> {
-        if Digest::of(&self.bytes) == self.sha256 {
-            return Ok(());
+    /// [`CheckpointError::DigestMismatch`], [`RecoveryError::Receipt`].
+    pub(crate) fn check(&self, run_id: &RunId) -> Result<()> {
+        if let Some((sequence, rule)) = self.receipt_fault {
+            return Err(RecoveryError::Receipt { run_id: run_id.clone(), sequence, rule }.into());
         }
-        Err(CheckpointError::DigestMismatch { sha256: self.sha256 })
+        if !self.is_whole() {
+            return Err(CheckpointError::DigestMismatch { sha256: self.sha256 }.into());
+        }
+        Ok(())
+    }
+
+    /// Whether [`check`](Self::check) passes.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.receipt_fault.is_none() && Digest::of(&self.bytes) == self.sha256
     }
 }
 
@@ -72,11 +88,22 @@ pub(crate) fn last_snapshot(tx: &Transaction<'_>, run_id: &RunId) -> Result<Opti
             sequence: after_sequence,
             rule: "the receipt has no digest",
         })?;
-        return Ok(Some(LastSnapshot { sha256, bytes, checkpoint, is_receipt: true }));
+        let before = checkpoint::get(tx, checkpoint.sha256)?;
+        let receipt_fault = receipt_fault(before.as_deref(), &bytes).map(|rule| (after_sequence, rule));
+        return Ok(Some(LastSnapshot { sha256, bytes, checkpoint, is_receipt: true, receipt_fault }));
     }
     let sha256 = checkpoint.sha256;
     let bytes = checkpoint::get(tx, sha256)?.ok_or(CheckpointError::Missing { sha256 })?;
-    Ok(Some(LastSnapshot { sha256, bytes, checkpoint, is_receipt: false }))
+    Ok(Some(LastSnapshot { sha256, bytes, checkpoint, is_receipt: false, receipt_fault: None }))
+}
+
+/// The rule that a receipt after the checkpoint `before` breaks; the columns beside it are doctor's and recovery's.
+fn receipt_fault(before: Option<&[u8]>, bytes: &[u8]) -> Option<&'static str> {
+    let Ok(object) = json::parse_object(bytes) else { return Some("it is not a JSON object") };
+    let has_ended = before
+        .and_then(|before| json::parse_object(before).ok())
+        .is_some_and(|before| receipt::is_terminal(&before));
+    receipt::fault(&object).or(has_ended.then_some("the checkpoint before it has ended the run"))
 }
 
 /// Notes in the run's row what its last snapshot says, as the write of it did.

@@ -83,12 +83,14 @@ pub(crate) fn under_claim(
     }
     store.reached(Step::ReceiptExported);
     store.write(|tx| {
-        if !lock::remove_claimed(tx, claim)? {
+        if !lock::claim_stands(tx, claim)? {
             return Err(RecoveryError::ClaimLost { run_id: run_id.clone() }.into());
         }
+        // Before the removal: a receipt needs the claim.
         if let Some((bytes, object)) = &made {
             receipts::keep(tx, run_id, 0, &recovered_at, object, bytes)?;
         }
+        lock::remove_claimed(tx, claim)?;
         table::note_snapshot(tx, run_id, made.as_ref().map_or(&base, |(_, object)| object))?;
         if place.moved {
             table::relocate(tx, run_id, &place.run_dir)?;

@@ -308,7 +308,7 @@ impl Placed {
                 last_snapshot(tx, &run_id)
             })?;
             if let Some(last) = &current {
-                last.check()?;
+                last.check(&run_id)?;
             }
             lock.replace(store, current.as_ref().map_or(self.bytes.as_slice(), |last| &last.bytes))
         });

@@ -122,6 +122,23 @@ fn an_ended_run_is_left_and_only_its_dead_lock_goes() {
 }
 
 #[test]
+fn a_run_that_its_journal_ended_gets_no_receipt_from_an_edited_run_json() {
+    let bench = Bench::new();
+    bench.write(&snapshot("started", 1)).unwrap();
+    bench.cut.next(Some(Step::BeforeRelease));
+    cut_short(|| run::finish(&bench.store, &bench.run_id, None, &bench.credentials));
+    bench.cut.next(None);
+    let ended = bench.on_disk();
+    bench.die();
+    fs::write(bench.run_json(), r#"{"status": "dispatching", "n": 99}"#).unwrap();
+    let outcome = bench.recover().unwrap();
+    assert_eq!(words(&outcome), ["claim", "validate", "keep-file", "restore", "remove-lock"]);
+    assert_eq!((bench.receipts(), bench.locks()), (0, 0));
+    assert_eq!(bench.on_disk(), ended);
+    assert_eq!(bench.kept("run.json.replaced-").len(), 1);
+}
+
+#[test]
 fn a_finish_that_was_never_exported_is_exported_without_a_receipt() {
     for step in [Step::Committed, Step::TempWritten, Step::Renamed] {
         let bench = Bench::new();

@@ -8,6 +8,7 @@ use legbook::digest::Digest;
 use legbook::error::{ChainFault, CheckpointError, CheckpointPayloadError, Error, RecoveryError};
 use legbook::event::{Event, EventInput};
 use legbook::json::{self, Object};
+use legbook::receipt::{self, DeadOwner};
 use rusqlite::{Connection, params};
 
 use crate::recovery_bench::{Bench, snapshot};
@@ -222,27 +223,47 @@ fn a_body_that_is_not_the_encoding_of_itself_is_refused() {
 }
 
 #[test]
-fn a_stored_receipt_that_is_none_is_refused() {
-    let whole = String::from_utf8(json::snapshot_bytes(
+fn a_stored_receipt_that_breaks_a_rule_is_refused() {
+    let checkpoint = json::parse_object(snapshot("planning", 2).as_bytes()).unwrap();
+    let owner = DeadOwner { pid: json::Integer::from(77), workspace: None, acquired_at: None };
+    let at = "2026-03-04T05:06:07+00:00";
+    let valid = receipt::receipt(&checkpoint, &owner, at, true).unwrap();
+    let valid = String::from_utf8(json::snapshot_bytes(&valid)).unwrap();
+    let changed = |from: &str, to: &str| {
+        assert!(valid.contains(from), "{valid}");
+        valid.replacen(from, to, 1)
+    };
+    let failed = String::from_utf8(json::snapshot_bytes(
         &json::parse_object(snapshot("failed", 2).as_bytes()).unwrap(),
     ))
     .unwrap();
-    let going_on = whole.replace("failed", "planning");
     for (after, digest_of, receipt, expected) in [
-        (4, "x", whole.as_str(), "digest-mismatch"),
-        (4, "{}", "{}", "encoding-mismatch"),
-        (4, &going_on, &going_on, "does not end the run"),
-        (3, &whole, &whole, "not made at the end of the journal"),
-        (9, &whole, &whole, "not made at the end of the journal"),
+        (4, "x", &valid, "digest-mismatch"),
+        (4, "{}", &"{}".to_owned(), "encoding-mismatch"),
+        (4, "", &changed("\"status\": \"failed\"", "\"status\": \"ok\""), "its status is not failed"),
+        (4, "", &changed("\"status\": \"failed\"", "\"status\": \"planning\""), "its status is not failed"),
+        (4, "", &failed, "its failure_phase is not"),
+        (4, "", &changed("\"owner_pid\": 77", "\"owner_pid\": null"), "no owner_pid"),
+        (
+            4,
+            "",
+            &changed("\"prior_status\": \"planning\"", "\"prior_status\": \"ok\""),
+            "prior_status is not the one",
+        ),
+        (4, "", &changed("\"finished_at\": \"2026", "\"finished_at\": \"2025"), "are not its recovered_at"),
+        (3, "", &valid, "not made at the end of the journal"),
+        (9, "", &valid, "not made at the end of the journal"),
     ] {
         let bench = Bench::stale();
         bench.sql(NO_TRIGGERS);
         let plain = Connection::open(bench.store.path()).unwrap();
+        let digest_of = if digest_of.is_empty() { receipt } else { digest_of };
         plain
             .execute(
-                "INSERT INTO recoveries (run_id, after_sequence, recovered_at, sha256, byte_size, receipt)
-                 VALUES ('r', ?1, 'now', ?2, length(?3), ?3)",
-                params![after, Digest::of(digest_of.as_bytes()).to_hex(), receipt.as_bytes()],
+                "INSERT INTO recoveries
+                     (run_id, after_sequence, recovered_at, owner_pid, prior_status, sha256, byte_size, receipt)
+                 VALUES ('r', ?1, ?2, 77, 'planning', ?3, length(?4), ?4)",
+                params![after, at, Digest::of(digest_of.as_bytes()).to_hex(), receipt.as_bytes()],
             )
             .unwrap();
         let refusal = bench.refused().to_string();

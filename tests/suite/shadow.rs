@@ -8,6 +8,7 @@ use legbook::event::{self, Event, EventInput, Head};
 use legbook::id::RunId;
 use legbook::json::{self, Object, Value};
 use legbook::projection;
+use legbook::receipt::{self, DeadOwner};
 use legbook::run::{self, Credentials, Written};
 use legbook::shadow::{self, Evidence, Outcome, Readiness};
 use legbook::step::Step;
@@ -15,6 +16,7 @@ use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
 use crate::fakes::{CutAt, SetClock, cut_short, list, store_in, text, vectors};
+use crate::support;
 
 /// A store with one registered run, whose lock the test's own process holds.
 struct Bench {
@@ -200,12 +202,8 @@ fn every_write_of_the_vectors_is_compared_right() {
         let bench = Bench::new(text(&vector, "run_id"));
         for write in list(&vector, "writes") {
             if let Some(receipt) = write.get("receipt").and_then(Value::as_str) {
-                let sql = "INSERT INTO recoveries (run_id, after_sequence, recovered_at, sha256, byte_size, receipt)
-                           VALUES (?1, ?2, '2026-03-04T05:06:07+00:00', ?3, length(?4), ?4)";
-                let digest = Digest::of(receipt.as_bytes()).to_hex();
-                let after = bench.events().len();
-                let parameters = params![bench.run_id.as_str(), after, digest, receipt.as_bytes()];
-                Connection::open(bench.store.path()).unwrap().execute(sql, parameters).unwrap();
+                let connection = Connection::open(bench.store.path()).unwrap();
+                support::keep_receipt(&connection, bench.run_id.as_str(), receipt.as_bytes());
                 continue;
             }
             // The vectors' own fields are none that the projection knows.
@@ -255,13 +253,11 @@ fn a_lag_closes_the_gate_while_it_lasts() {
 fn a_mismatch_closes_the_gate_for_good() {
     let bench = Bench::written(&["started", "dispatching"]);
     // The run is recovered, and goes on with the receipt's own status: no event tells of it.
-    let receipt = snapshot("failed");
-    bench.sql(&format!(
-        "INSERT INTO recoveries (run_id, after_sequence, recovered_at, sha256, byte_size, receipt)
-         VALUES ('r', 4, '2026-03-04T05:06:07+00:00', '{}', {}, CAST('{receipt}' AS BLOB))",
-        Digest::of(receipt.as_bytes()),
-        receipt.len()
-    ));
+    let last = json::parse_object(snapshot("dispatching").as_bytes()).unwrap();
+    let owner = DeadOwner { pid: json::Integer::from(77), workspace: None, acquired_at: None };
+    let receipt = receipt::receipt(&last, &owner, "2026-03-04T05:06:07+00:00", true).unwrap();
+    let connection = Connection::open(bench.store.path()).unwrap();
+    support::keep_receipt(&connection, "r", &json::snapshot_bytes(&receipt));
     bench.status("failed");
     assert_eq!(bench.last().outcome, Outcome::Mismatch);
     assert_eq!(bench.reasons(), ["mismatch-recorded"]);

@@ -183,3 +183,22 @@ pub(crate) fn orphaned(workspace: &Workspace, run_id: &str) -> String {
     let answer = workspace.legbook(["runs", "start", run_id, "--pid", &owner.pid(), "--json"]).json();
     answer["token"].as_str().unwrap().to_owned()
 }
+
+/// Stores the receipt `bytes` of a locked run behind its journal as a recovery does: under a claim, which then ends.
+pub(crate) fn keep_receipt(connection: &rusqlite::Connection, run_id: &str, bytes: &[u8]) {
+    let object = legbook::json::parse_object(bytes).unwrap();
+    let failure = object.get("failure".as_bytes()).unwrap();
+    let said = |key: &str| failure.get(key).and_then(legbook::json::Value::as_str).unwrap().to_owned();
+    let claim =
+        "UPDATE locks SET claim_id = 'c', claimed_at = last_write_at, claim_pid = 1 WHERE run_id = ?1";
+    connection.execute(claim, [run_id]).unwrap();
+    let insert = "INSERT INTO recoveries
+            (run_id, after_sequence, recovered_at, owner_pid, prior_status, sha256, byte_size, receipt)
+        VALUES (?1, (SELECT count(*) FROM events WHERE run_id = ?1), ?2, ?3, ?4, ?5, length(?6), ?6)";
+    let owner_pid = failure.get("owner_pid").and_then(legbook::json::Value::as_i64);
+    let sha256 = legbook::digest::Digest::of(bytes).to_hex();
+    let row = rusqlite::params![run_id, said("recovered_at"), owner_pid, said("prior_status"), sha256, bytes];
+    connection.execute(insert, row).unwrap();
+    let unclaim = "UPDATE locks SET claim_id = NULL, claimed_at = NULL, claim_pid = NULL WHERE run_id = ?1";
+    connection.execute(unclaim, [run_id]).unwrap();
+}

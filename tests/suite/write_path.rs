@@ -13,10 +13,11 @@ use legbook::json::Value;
 use legbook::lock::OwnerToken;
 use legbook::run::{self, Credentials, Written};
 use legbook::step::Step;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::fakes::{CutAt, SetClock, cut_short, list, store_in, text, vectors};
+use crate::support;
 
 /// A store with one registered run, whose lock the test's own process holds.
 pub(crate) struct Bench {
@@ -107,21 +108,7 @@ pub(crate) fn replay(vector: &Value) -> Bench {
 
 /// What a recovery leaves: the receipt in the store and in run.json.
 fn keep_receipt(bench: &Bench, receipt: &str) {
-    let after = bench.events().len();
-    bench
-        .plain()
-        .execute(
-            "INSERT INTO recoveries (run_id, after_sequence, recovered_at, sha256, byte_size, receipt)
-             VALUES (?1, ?2, ?3, ?4, length(?5), ?5)",
-            params![
-                bench.run_id.as_str(),
-                after,
-                NOW,
-                Digest::of(receipt.as_bytes()).to_hex(),
-                receipt.as_bytes()
-            ],
-        )
-        .unwrap();
+    support::keep_receipt(&bench.plain(), bench.run_id.as_str(), receipt.as_bytes());
     fs::write(bench.run_json(), receipt).unwrap();
 }
 

@@ -1,13 +1,13 @@
 -- What the bytes of run.json are to a run whose latest checkpoint, at :sequence, is valid.
 --
--- The last snapshot is that checkpoint's bytes, or those of a receipt that came after it and whose digest holds.
+-- The last snapshot is that checkpoint's bytes, or those of a receipt that came after it.
 WITH checkpoint AS (
     SELECT body FROM checkpoints WHERE sha256 = :sha256
 ),
 after AS (
     SELECT CAST(receipt AS BLOB) AS body
     FROM recoveries
-    WHERE run_id = :run_id AND after_sequence >= :sequence AND recoveries.sha256 = sha256(receipt)
+    WHERE run_id = :run_id AND after_sequence >= :sequence
     ORDER BY after_sequence DESC, recovery_number DESC
     LIMIT 1
 )

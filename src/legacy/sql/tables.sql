@@ -11,7 +11,8 @@ CREATE TABLE events (
 );
 CREATE TABLE checkpoints (sha256 TEXT, byte_size INTEGER, body BLOB);
 CREATE TABLE recoveries (
-    recovery_number INTEGER PRIMARY KEY, run_id TEXT, after_sequence INTEGER, sha256 TEXT, receipt BLOB
+    recovery_number INTEGER PRIMARY KEY, run_id TEXT, after_sequence INTEGER, recovered_at TEXT, owner_pid INTEGER,
+    prior_status TEXT, sha256 TEXT, byte_size INTEGER, receipt BLOB
 );
 CREATE TABLE locks (
     workspace TEXT, run_id TEXT, run_dir TEXT, token_sha256 TEXT, acquired_at TEXT,

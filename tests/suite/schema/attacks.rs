@@ -120,10 +120,32 @@ pub(super) fn insert_sql(line: &str, journal_bytes: usize) -> String {
     format!("INSERT OR REPLACE INTO events (line, journal_bytes) VALUES ({line}, {journal_bytes})")
 }
 
+/// Stores a receipt under a claim, then removes the lock, as a recovery does.
 pub(super) fn receipt(run_id: &str, after_sequence: &str) -> String {
+    receipt_of(run_id, after_sequence, "", "")
+}
+
+/// A valid receipt's bytes, where `from` is replaced by `to`.
+pub(super) fn receipt_of(run_id: &str, after_sequence: &str, from: &str, to: &str) -> String {
+    let at = "2026-03-04T05:07:00+00:00";
+    let body = format!(
+        "{{\n  \"failure\": {{\n    \"owner_pid\": 77,\n    \"phase\": \"stale-lock-recovery\",\n    \
+         \"prior_status\": \"started\",\n    \"recovered_at\": \"{at}\"\n  }},\n  \
+         \"failure_phase\": \"stale-lock-recovery\",\n  \"finished_at\": \"{at}\",\n  \
+         \"status\": \"failed\",\n  \"status_started_at\": \"{at}\"\n}}\n"
+    );
+    let body = if from.is_empty() { body } else { body.replacen(from, to, 1) };
     format!(
-        "INSERT OR REPLACE INTO recoveries (run_id, after_sequence, recovered_at, sha256, byte_size, receipt)
-         VALUES ('{run_id}', {after_sequence}, '', printf('%064d', 1), 2, x'7b7d')"
+        "INSERT INTO locks (workspace, run_id, token_sha256, acquired_at, pid, last_write_at)
+         SELECT '/receipt', run_id, printf('%064d', 1), '{at}', 1, '{at}' FROM runs
+         WHERE run_id = '{run_id}' AND run_id NOT IN (SELECT run_id FROM locks UNION SELECT run_id FROM removals);
+         UPDATE locks SET claim_id = 'c', claimed_at = '{at}', claim_pid = 4243 WHERE run_id = '{run_id}';
+         INSERT OR REPLACE INTO recoveries
+             (run_id, after_sequence, recovered_at, owner_pid, prior_status, sha256, byte_size, receipt)
+         SELECT '{run_id}', {after_sequence}, '{at}', 77, 'started', printf('%064d', 1), length(body), body
+         FROM (SELECT CAST({} AS BLOB) AS body);
+         DELETE FROM locks WHERE run_id = '{run_id}'",
+        quoted(&body)
     )
 }
 

@@ -1,6 +1,9 @@
 //! Attacks on every table but events: each row's identity, sizes and digests, and what is closed or never changes.
 
-use super::attacks::{Attack, CLAIM, NOT_DIGESTS, lock, receipt};
+use legbook::digest::Digest;
+use legbook::event;
+
+use super::attacks::{self, Attack, CLAIM, NOT_DIGESTS, lock, receipt, receipt_of};
 use super::{LARGE, Seed};
 
 /// Rules whose statements need nothing of the seed but its names.
@@ -257,9 +260,12 @@ pub(super) fn plain() -> Vec<Attack> {
     }
     for number in ["9223372036854775807", "5", "0", "-1"] {
         let rule = "recoveries: recovery_number must be one more than the highest";
-        let sql = format!(
-            "INSERT OR REPLACE INTO recoveries VALUES ({number}, 'run-2', 0, '', NULL, NULL, printf('%064d', 1), 0, x'')"
-        );
+        let sql = receipt("run-2", "0")
+            .replace(
+                "(run_id, after_sequence, recovered_at",
+                "(recovery_number, run_id, after_sequence, recovered_at",
+            )
+            .replace("SELECT 'run-2', 0,", &format!("SELECT {number}, 'run-2', 0,"));
         attacks.push(Attack { trigger: "recoveries_insert_number", rule, sql });
     }
     attacks
@@ -358,6 +364,46 @@ pub(super) fn bodies(seed: &Seed) -> Vec<Attack> {
              VALUES ('run-2', 0, '', printf('%064d', 1), {size}, {body})"
         );
         add("recoveries_insert", rule, sql);
+    }
+    let rule = "recoveries: a receipt is stored under the claim of a recovery";
+    for before in [
+        // Nobody has claimed the run; the claim was given back; the claim is of another run.
+        "SELECT 1",
+        "UPDATE locks SET claim_id = NULL, claimed_at = NULL, claim_pid = NULL WHERE run_id = 'run-2'",
+        "DELETE FROM locks WHERE run_id = 'run-2'",
+    ] {
+        let sql = receipt("run-2", "0").replace("INSERT OR REPLACE", &format!("{before}; INSERT OR REPLACE"));
+        let sql = if before == "SELECT 1" {
+            sql.replace("UPDATE locks SET claim_id = 'c'", "UPDATE locks SET pid = 1; --")
+        } else {
+            sql
+        };
+        add("recoveries_insert", rule, sql);
+    }
+    for (from, to) in [
+        ("\"status\": \"failed\"", "\"status\": \"ok\""),
+        ("\"status\": \"failed\"", "\"state\": \"failed\""),
+        ("\n  \"status\": \"failed\"", "\n    \"status\": \"failed\""),
+        ("\"failure_phase\": \"stale-lock-recovery\"", "\"failure_phase\": \"started\""),
+        ("\"phase\": \"stale-lock-recovery\"", "\"phase\": \"started\""),
+        ("\"failure\": {", "\"fault\": {"),
+        ("\"finished_at\": \"2026", "\"finished_at\": \"2027"),
+        ("\"status_started_at\": \"2026", "\"status_started_at\": \"2027"),
+        ("\"recovered_at\": \"2026", "\"recovered_at\": \"2027"),
+        ("\"owner_pid\": 77", "\"owner_pid\": 78"),
+        ("\"prior_status\": \"started\"", "\"prior_status\": null"),
+    ] {
+        let rule = "recoveries: a receipt has status failed, phase stale-lock-recovery and what its row says";
+        add("recoveries_insert", rule, receipt_of("run-2", "0", from, to));
+    }
+    for body in [r#"{"status": "ok"}"#, r#"{"status": "planning", "finished_at": "now"}"#] {
+        let digest = Digest::of(body.as_bytes());
+        let payload = event::checkpoint_payload(digest, body.len() as i64, None);
+        let line = seed.next(event::CHECKPOINT_EVENT_TYPE, "key-3", payload).line().to_owned();
+        let stored =
+            insert(&format!("'{digest}'"), &body.len().to_string(), &format!("CAST('{body}' AS BLOB)"));
+        let sql = format!("{stored}; {}; {}", attacks::insert(seed, &line), receipt("run-1", "3"));
+        add("recoveries_insert", "recoveries: the latest checkpoint has ended the run", sql);
     }
     let sql = format!(
         "UPDATE settings SET value = {} WHERE key = 'max-checkpoint-bytes'; {}",

@@ -80,7 +80,8 @@ fn every_core_view_says_what_the_seed_holds() {
     // A failed end with its reason, and a receipt for a run without a journal.
     connection
         .execute_batch(
-            r#"UPDATE runs SET status = 'failed', finished_at = '2026-03-04T05:06:07.000000Z' WHERE run_id = 'run-2';
+            r#"DROP TRIGGER recoveries_insert;
+               UPDATE runs SET status = 'failed', finished_at = '2026-03-04T05:06:07.000000Z' WHERE run_id = 'run-2';
                INSERT INTO recoveries (run_id, after_sequence, recovered_at, owner_pid, prior_status, sha256, byte_size, receipt)
                SELECT 'run-2', 0, '2026-03-04T05:07:00.5+00:00', 77, 'planning', printf('%064d', 5), length(body), body
                FROM (SELECT CAST('{"error": "gone", "failure": {"kind": "owner-process-exited"}, "failure_phase": "stale-lock-recovery"}' AS BLOB) AS body)"#,
