@@ -8,7 +8,7 @@
 //!   budget ends both. SQLite looks at it once in [`GRAIN`] steps of one statement, so an ordinary write never pays for it.
 //!
 //! A command therefore waits for at most the busy timeout, and its transaction computes for at most [`WRITE_STEPS`] or
-//! [`READ_STEPS`] steps. A processor of 2020 does about 50 to 100 million steps in a second.
+//! [`READ_STEPS`] steps. SQLite does about 100 million steps in a second.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -21,7 +21,8 @@ use rusqlite::Connection;
 /// How long a connection waits for another one's lock (contract store.md).
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many steps one write transaction may take. The largest that legbook makes, an import of 4 MiB, takes a tenth of it.
+/// How many steps one write transaction may take: about 4 seconds of processor time. The largest that legbook makes is an import
+/// of 128 directories or 4 MiB.
 pub(crate) const WRITE_STEPS: u64 = 500_000_000;
 
 /// How many steps one read transaction may take. It may read every run of a large store, and no trigger runs in it.
