@@ -1,9 +1,9 @@
 //! The only hasher: SHA-256, written as 64 lower-case hex characters.
 //!
-//! A small trusted core: every content address, chain link and token check of legbook goes through [`Digest::of`],
+//! A small trusted core: every content address, chain link and token check of legbook goes through [`Digest`],
 //! so there is one place to read when one asks what was hashed.
 
-use std::fmt;
+use std::{fmt, io};
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,6 +15,23 @@ impl Digest {
     /// The digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of all that `reader` gives.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn of_reader(mut reader: impl io::Read) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut piece = [0; 16 * 1024];
+        loop {
+            match reader.read(&mut piece) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(count) => hasher.update(piece.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Reads 64 lower-case hex characters; `None` for anything else (upper case too, as the envelope demands).

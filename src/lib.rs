@@ -17,6 +17,7 @@ pub mod legacy;
 pub mod lock;
 pub mod process;
 pub mod projection;
+mod publish;
 pub mod receipt;
 pub mod recovery;
 pub mod run;

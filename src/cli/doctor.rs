@@ -76,9 +76,15 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         paths.into_iter().map(examined).collect()
     };
     bar.0.finish_and_clear();
-    let kept = heads.map(|heads| keep(heads, &stores)).transpose()?;
     let outcome = doctor::worst(&stores);
-    let exit = exit(outcome, arguments.warn_ok);
+    // That the heads could not be kept must not hide what was found.
+    let (kept, exit) = match heads.map(|heads| keep(heads, &stores)).transpose() {
+        Ok(kept) => (kept, exit(outcome, arguments.warn_ok)),
+        Err(failure) => {
+            context.report(&failure);
+            (None, exit(outcome.max(Outcome::Unchecked), arguments.warn_ok))
+        }
+    };
     if context.render.json() {
         answer(context.render, outcome, exit, &stores, kept.as_ref())?;
     } else {

@@ -243,6 +243,7 @@ pub(crate) fn is_the_machines(error: &Error) -> bool {
                 | StoreError::ReadOnly
                 | StoreError::Unopenable { .. }
                 | StoreError::Pool(_)
+                | StoreError::NotMade { .. }
                 | StoreError::Sqlite(_)
         ),
         _ => false,

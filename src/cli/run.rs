@@ -31,6 +31,7 @@ use nix::sys::signal::Signal;
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::render::object;
+use super::runs::note_kept;
 use super::supervise::{Ended, Supervisor};
 use super::values::{path, positive_seconds, seconds};
 
@@ -169,7 +170,7 @@ fn conclude(context: &Context, store: &Store, started: Started, ended: &Ended) -
     let exit = Exit::passed_on(ended.exit_code());
     let outcome = outcome(ended);
     let credentials = Credentials { token: Some(token), owner_pid: Some(std::process::id()) };
-    let status = match finish(store, &run_id, &outcome, &credentials) {
+    let status = match finish(context, store, &run_id, &outcome, &credentials) {
         Ok(status) => status,
         Err(error) => {
             let source = Box::new(error);
@@ -197,6 +198,7 @@ fn conclude(context: &Context, store: &Store, started: Started, ended: &Ended) -
 
 /// Ends the run and lets its lock go; gives the status that it ended with.
 fn finish(
+    context: &Context,
     store: &Store,
     run_id: &RunId,
     outcome: &StatusChange,
@@ -205,7 +207,7 @@ fn finish(
     let ended_by_command = run::has_ended(store, run_id)?;
     let change = (!ended_by_command).then_some(outcome);
     match run::finish(store, run_id, change, credentials) {
-        Ok(_) => {}
+        Ok(finished) => note_kept(context, run_id, finished.kept_as.as_deref()),
         // The command has let the lock go too.
         Err(Error::Lock(LockError::NotLocked { .. })) if ended_by_command => {}
         // The store has the outcome, so the lock has no more use.

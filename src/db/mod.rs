@@ -31,7 +31,6 @@ use crate::process::{ProcessTable, SystemProcesses};
 use crate::step::{Observer, Step, Unobserved};
 
 pub(crate) use change::{attempt, change, change_one, delete, insert_new, swallowed};
-pub(crate) use create::private_folder;
 pub use location::{Location, git_root, locate};
 pub use migrate::SCHEMA_VERSION;
 pub use open::APPLICATION_ID;

@@ -240,6 +240,16 @@ pub(super) fn contents(connection: &Connection) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// Imported files and folders with a mode that an export must not set.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn modes(connection: &Connection) -> Result<Vec<Finding>> {
+    let sql = include_str!("sql/imported_modes.sql");
+    let found: Vec<String> = collect(connection, sql, named_params! { ":most": MOST }, |row| row.get(0))?;
+    Ok(found.into_iter().map(|what| Finding::new(Kind::ContentDamaged, what, restore())).collect())
+}
+
 /// The handoff's current round, where it has expired and was never finished.
 ///
 /// # Errors

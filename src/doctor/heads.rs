@@ -3,22 +3,27 @@
 //! A chain shows that a journal agrees with itself, not that it is the one of yesterday: a cut tail is a valid chain, and
 //! who rewrites the whole file chains it anew. A file of heads in another place tells (contract recovery.md, Heads).
 //!
-//! The file is JSON, 0600, and replaced atomically: a crash leaves the old one or the new one.
+//! The file is JSON, 0600, and replaced atomically: a crash leaves the old one or the new one. A file that somebody changed
+//! since it was read is not replaced.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::finding::{Finding, Kind, Remedy};
 use super::report::Examined;
+use crate::digest::Digest;
 use crate::error::{DoctorError, Error, Result};
 use crate::json::{self, Object, Text, Value, object};
+use crate::publish::{self, NewFile};
 
 /// What `schema` of a heads file holds.
 const SCHEMA: &str = "legbook.heads.v1";
+/// The name that its temporary files share.
+const TEMPORARY: &str = "heads";
 
 /// A journal's head, as a text that is only compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +37,8 @@ pub(super) struct Head {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heads {
     file: PathBuf,
-    is_new: bool,
+    /// Of the bytes that were read; `None`: there was no file.
+    read: Option<Digest>,
     stores: BTreeMap<String, StoreHeads>,
 }
 
@@ -52,13 +58,13 @@ impl Heads {
         let bytes = match fs::read(file) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Self { file: file.to_path_buf(), is_new: true, stores: BTreeMap::new() });
+                return Ok(Self { file: file.to_path_buf(), read: None, stores: BTreeMap::new() });
             }
             Err(error) => return Err(Error::io("read", file)(error)),
         };
         let stores = json::parse_object(&bytes).ok().and_then(|object| parse(&object));
         let stores = stores.ok_or_else(|| DoctorError::NoHeadsFile { path: file.to_path_buf() })?;
-        Ok(Self { file: file.to_path_buf(), is_new: false, stores })
+        Ok(Self { file: file.to_path_buf(), read: Some(Digest::of(&bytes)), stores })
     }
 
     /// The file.
@@ -68,7 +74,7 @@ impl Heads {
 
     /// Whether there was no such file when it was read.
     pub fn is_new(&self) -> bool {
-        self.is_new
+        self.read.is_none()
     }
 
     /// Whether something went backwards in one of `stores`.
@@ -99,10 +105,10 @@ impl Heads {
         }
     }
 
-    /// Replaces the file, atomically.
+    /// Replaces the file atomically, if it is still as it was read.
     ///
     /// # Errors
-    /// [`Error::Io`]; the file is then the old one or the new one.
+    /// [`DoctorError::HeadsChanged`]; [`Error::Io`]. The file is then what it was, or the new one.
     pub fn write(&self) -> Result<()> {
         let path = &self.file;
         let folder = match path.parent() {
@@ -110,15 +116,19 @@ impl Heads {
             _ => Path::new("."),
         };
         let text = json::indented(&self.to_json()) + "\n";
-        let mut temp = tempfile::Builder::new()
-            .prefix(".heads.")
-            .tempfile_in(folder)
-            .map_err(Error::io("make a file in", folder))?;
-        temp.write_all(text.as_bytes())
-            .and_then(|()| temp.as_file().sync_all())
-            .map_err(Error::io("write a file in", folder))?;
-        temp.persist(path).map_err(|error| Error::io("replace", path)(error.error))?;
-        fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
+        publish::remove_leftovers(folder, TEMPORARY);
+        let mut new = NewFile::begin(folder, TEMPORARY)?;
+        new.fill(text.as_bytes())?;
+        let changed = || DoctorError::HeadsChanged { path: path.clone() };
+        let Some(read) = self.read else {
+            return if new.place(path)? { Ok(()) } else { Err(changed().into()) };
+        };
+        match fs::read(path) {
+            Ok(bytes) if Digest::of(&bytes) == read => new.replace(path, || ()),
+            Ok(_) => Err(changed().into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(changed().into()),
+            Err(error) => Err(Error::io("read", path)(error)),
+        }
     }
 
     fn to_json(&self) -> Value {

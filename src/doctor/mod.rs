@@ -219,6 +219,7 @@ impl Examination<'_> {
         if self.options.full {
             self.keep(checks::checkpoints(connection))?;
             self.keep(checks::contents(connection))?;
+            self.keep(checks::modes(connection))?;
         }
         self.compare_heads(report)?;
         self.judge_runs(bounds.unwrap_or_default(), judge, report)

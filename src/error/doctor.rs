@@ -12,4 +12,10 @@ pub enum DoctorError {
         /// The file.
         path: PathBuf,
     },
+    /// The heads file is not the one that was read when the examination began.
+    #[error("the heads file {} was changed while the stores were checked, so it was not replaced", path.display())]
+    HeadsChanged {
+        /// The file.
+        path: PathBuf,
+    },
 }

@@ -119,6 +119,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// A new store was not whole when it was examined, and was thrown away.
+    #[error("the new store is not whole, and was removed: {rule}")]
+    NotMade {
+        /// What it lacks.
+        rule: &'static str,
+    },
     /// Another process kept the store locked for longer than the busy timeout of 10 seconds.
     #[error("the store is busy: another process has kept it locked for 10 seconds")]
     Busy,

@@ -6,20 +6,15 @@
 //! not changed.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use rusqlite::Transaction;
 
 use super::kept::{self, KeptFile, KeptPartial};
-use super::layout::{
-    self, CHECKPOINTS_PATH, DIRECTORY_MODE, EVENTS, EVIDENCE_PATH, JOURNAL_PATH, QUARANTINE_PATH, RUN_JSON,
-};
-use super::tree::{self, Tree};
+use super::layout::{self, CHECKPOINTS_PATH, EVENTS, EVIDENCE_PATH, JOURNAL_PATH, QUARANTINE_PATH, RUN_JSON};
+use super::tree::Tree;
 use crate::checkpoint;
 use crate::db::Store;
 use crate::digest::Digest;
@@ -27,6 +22,7 @@ use crate::error::{ChainFault, CheckpointError, Error, LegacyError, Result};
 use crate::event::{ChainVerifier, CheckpointPayload, JournalBounds};
 use crate::id::RunId;
 use crate::journal::{self, Bounds};
+use crate::publish::{self, NewFolder};
 use crate::run::last::last_snapshot;
 use crate::run::{Run, file, table};
 use crate::shadow;
@@ -59,7 +55,7 @@ pub struct Exported {
 /// [`Error::Chain`] and [`Error::Checkpoint`] for what the store has that is not whole; [`Error::Io`]. There is no new
 /// directory then.
 pub fn export(store: &Store, run_id: &RunId, parent: &Path) -> Result<Exported> {
-    make_parent(parent)?;
+    publish::make_folders(parent)?;
     let directory = parent.join(run_id.as_str());
     let taken = || LegacyError::Taken { path: directory.clone() };
     match fs::symlink_metadata(&directory) {
@@ -67,37 +63,13 @@ pub fn export(store: &Store, run_id: &RunId, parent: &Path) -> Result<Exported> 
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(Error::io("look at", &directory)(error)),
     }
-    let temp = tempfile::Builder::new()
-        .prefix(".legbook-export.")
-        .permissions(Permissions::from_mode(DIRECTORY_MODE))
-        .tempdir_in(parent)
-        .map_err(Error::io("make a folder in", parent))?;
+    let new = NewFolder::begin(parent, "legbook-export")?;
     let (events, checkpoints, within_legacy_bounds) =
-        store.read(|tx| Writing::begin(tx, run_id)?.write(temp.path()))?;
-    match renameat2(AT_FDCWD, temp.path(), AT_FDCWD, &directory, RenameFlags::RENAME_NOREPLACE) {
-        Ok(()) => {}
-        Err(Errno::EEXIST) => return Err(taken().into()),
-        // The file system does not know it. A plain rename replaces nothing but an empty directory.
-        Err(Errno::EINVAL) => {
-            fs::rename(temp.path(), &directory).map_err(Error::io("name the new folder", &directory))?;
-        }
-        Err(errno) => return Err(Error::io("name the new folder", &directory)(errno.into())),
+        store.read(|tx| Writing::begin(tx, run_id)?.write(new.path()))?;
+    if !new.place(&directory)? {
+        return Err(taken().into());
     }
-    // Under its new name it stays.
-    drop(temp.keep());
-    tree::sync(parent)?;
     Ok(Exported { run_id: run_id.clone(), directory, events, checkpoints, within_legacy_bounds })
-}
-
-fn make_parent(parent: &Path) -> Result<()> {
-    if parent.is_dir() {
-        return Ok(());
-    }
-    DirBuilder::new()
-        .recursive(true)
-        .mode(DIRECTORY_MODE)
-        .create(parent)
-        .map_err(Error::io("make the folder", parent))
 }
 
 struct Writing<'a> {

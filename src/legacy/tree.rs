@@ -4,13 +4,13 @@
 //! there. Each file is synced as it is closed, each directory after its files.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::layout::{DIRECTORY_MODE, FILE_MODE, ROOT};
 use crate::error::{Error, Result};
+use crate::publish;
 
 /// A folder that is being filled.
 #[derive(Debug)]
@@ -25,18 +25,13 @@ pub(super) struct Tree<'a> {
 impl<'a> Tree<'a> {
     /// Begins to fill `root`, an empty folder of the caller's.
     pub(super) fn new(root: &'a Path, modes: BTreeMap<String, u32>) -> Result<Self> {
-        set_mode(root, DIRECTORY_MODE)?;
         Ok(Self { root, modes, directories: vec![ROOT.to_owned()] })
     }
 
     /// Makes the directory `path`, relative to the root; its parent is there.
     pub(super) fn directory(&mut self, path: &str) -> Result<()> {
         let place = self.root.join(path);
-        DirBuilder::new()
-            .mode(DIRECTORY_MODE)
-            .create(&place)
-            .map_err(Error::io("make the folder", &place))?;
-        set_mode(&place, DIRECTORY_MODE)?;
+        publish::create_folder(&place).map_err(Error::io("make the folder", &place))?;
         self.directories.push(path.to_owned());
         Ok(())
     }
@@ -51,12 +46,7 @@ impl<'a> Tree<'a> {
     /// Opens the new file `path` for writing piece by piece.
     pub(super) fn open(&self, path: &str) -> Result<NewFile> {
         let place = self.root.join(path);
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(FILE_MODE)
-            .open(&place)
-            .map_err(Error::io("make", &place))?;
+        let file = publish::create(&place)?;
         let mode = self.modes.get(path).copied().unwrap_or(FILE_MODE);
         Ok(NewFile { place, mode, writer: BufWriter::new(file) })
     }
@@ -65,9 +55,10 @@ impl<'a> Tree<'a> {
     pub(super) fn finish(self) -> Result<()> {
         for path in self.directories.iter().rev() {
             let place = if path == ROOT { self.root.to_path_buf() } else { self.root.join(path) };
-            sync(&place)?;
+            let folder = File::open(&place).map_err(Error::io("sync", &place))?;
+            folder.sync_all().map_err(Error::io("sync", &place))?;
             if let Some(mode) = self.modes.get(path).filter(|mode| **mode != DIRECTORY_MODE) {
-                set_mode(&place, *mode)?;
+                publish::set_mode(&folder, &place, *mode)?;
             }
         }
         Ok(())
@@ -91,17 +82,7 @@ impl NewFile {
     pub(super) fn finish(self) -> Result<()> {
         let Self { place, mode, writer } = self;
         let file = writer.into_inner().map_err(|error| Error::io("write", &place)(error.into_error()))?;
-        // The umask may have taken bits that the owner needs.
-        file.set_permissions(Permissions::from_mode(mode)).map_err(Error::io("set the mode of", &place))?;
+        publish::set_mode(&file, &place, mode)?;
         file.sync_all().map_err(Error::io("sync", &place))
     }
-}
-
-/// Syncs a folder: the names in it are then on disk.
-pub(super) fn sync(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
-}
-
-fn set_mode(path: &Path, mode: u32) -> Result<()> {
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(Error::io("set the mode of", path))
 }

@@ -10,7 +10,7 @@ use crate::id::RunId;
 use crate::lock::{self, LockState};
 use crate::run::{self, Details, StartRequest, Started, start};
 
-use super::{Options, recover};
+use super::{Options, Outcome, recover};
 
 /// What [`start_or_resume`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct GoneOn {
     pub last_status: Option<String>,
     /// The journal's last sequence before this call; `None` for a new run.
     pub last_sequence: Option<i64>,
+    /// What the recovery did, if the owner was dead.
+    pub recovered: Option<Outcome>,
 }
 
 /// Starts a new run. Resumes a known one, and recovers it first if its owner is dead. `request.resume` is ignored.
@@ -61,7 +63,13 @@ pub fn start_or_resume(store: &Store, request: &StartRequest) -> Result<GoneOn> 
         Some(before) => before,
         None => match start(store, &request) {
             Ok(started) => {
-                return Ok(GoneOn { started, way: Way::Started, last_status: None, last_sequence: None });
+                return Ok(GoneOn {
+                    started,
+                    way: Way::Started,
+                    last_status: None,
+                    last_sequence: None,
+                    recovered: None,
+                });
             }
             // Somebody else was faster.
             Err(Error::Run(RunError::Exists(_))) => run::show(store, run_id)?,
@@ -70,18 +78,20 @@ pub fn start_or_resume(store: &Store, request: &StartRequest) -> Result<GoneOn> 
     };
     request.resume = true;
     let state = lock::state(store, None, run_id)?;
-    let is_stale = matches!(state, LockState::Stale { .. });
-    if is_stale {
-        let run_dir = request.run_dir.as_ref().map(|run_dir| request.cwd.join(run_dir));
-        recover(store, run_id, &Options { run_dir, ..Options::default() })?;
-    }
+    let recovered = match state {
+        LockState::Stale { .. } => {
+            let run_dir = request.run_dir.as_ref().map(|run_dir| request.cwd.join(run_dir));
+            Some(recover(store, run_id, &Options { run_dir, ..Options::default() })?)
+        }
+        _ => None,
+    };
     let started = start(store, &request)?;
     let way = match () {
-        () if is_stale => Way::Recovered,
+        () if recovered.is_some() => Way::Recovered,
         () if started.written.replayed => Way::Continued,
         () => Way::Resumed,
     };
-    Ok(GoneOn { started, way, last_status: before.run.status, last_sequence: Some(before.events) })
+    Ok(GoneOn { started, way, last_status: before.run.status, last_sequence: Some(before.events), recovered })
 }
 
 fn known(store: &Store, run_id: &RunId) -> Result<Option<Details>> {

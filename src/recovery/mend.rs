@@ -44,13 +44,10 @@ impl Plan {
             OnDisk::Unparseable(_) => (Some("corrupt"), true),
             OnDisk::Snapshot(bytes, _) if *bytes == last.bytes => (None, false),
             OnDisk::Snapshot(_, _) if superseded => (None, true),
-            OnDisk::Snapshot(_, object)
-                if receipt::is_terminal(&last.object) && !receipt::is_terminal(object) =>
-            {
-                // The run has ended, so no receipt may follow. A stored one was made of this file, unless somebody
-                // changed the file since.
-                let source = receipt::matches_receipt(object, &last.object);
-                ((!source).then_some("replaced"), true)
+            OnDisk::Snapshot(_, object) if !receipt::is_terminal(object) => {
+                // Never a snapshot of this run. A receipt replaces it: one that is made of it, or the stored one if the run
+                // has ended.
+                (Some("replaced"), receipt::is_terminal(&last.object))
             }
             OnDisk::Snapshot(_, _) => (None, false),
         };
@@ -62,14 +59,18 @@ impl Plan {
     fn actions(self, validated: &Validated) -> Vec<Action> {
         let last = &validated.last;
         let mut actions = Vec::new();
-        actions.extend(self.keep.map(|label| Action::KeepFile { label, name: None }));
-        if self.restore && last.is_receipt {
-            actions.push(Action::ExportReceipt { sha256: Some(last.sha256) });
-        } else if self.restore {
-            actions.push(Action::Restore { sha256: last.sha256 });
+        let mut keep = self.keep.map(|label| Action::KeepFile { label, name: None });
+        if self.restore {
+            actions.extend(keep.take());
+            actions.push(if last.is_receipt {
+                Action::ExportReceipt { sha256: Some(last.sha256) }
+            } else {
+                Action::Restore { sha256: last.sha256 }
+            });
         }
         if self.receipt {
             actions.push(Action::StoreReceipt { sha256: None });
+            actions.extend(keep);
             actions.push(Action::ExportReceipt { sha256: None });
         }
         actions
@@ -89,7 +90,7 @@ pub(super) fn planned(tx: &Transaction<'_>, run_id: &RunId, on_disk: &OnDisk) ->
 }
 
 fn is_superseded(tx: &Transaction<'_>, run_id: &RunId, on_disk: &OnDisk) -> Result<bool> {
-    on_disk.bytes().map_or(Ok(false), |bytes| was_snapshot(tx, run_id, bytes))
+    on_disk.bytes().map_or(Ok(false), |bytes| was_snapshot(tx, run_id, Digest::of(bytes)))
 }
 
 /// Brings a claimed run to its end under its export lock, and tells each step to `done`. Gives the snapshot that ends it.
@@ -130,7 +131,9 @@ pub(super) fn mend(
         let sha256 = Some(Digest::of(&end.bytes));
         done.push(Action::StoreReceipt { sha256 });
         store.reached(Step::ReceiptStored);
-        export.replace(store, &end.bytes)?;
+        let keep = plan.keep.filter(|_| !plan.restore);
+        let kept = export.replace(store, &end.bytes, keep)?;
+        done.extend(keep.map(|label| Action::KeepFile { label, name: kept }));
         done.push(Action::ExportReceipt { sha256 });
         store.reached(Step::ReceiptExported);
     }
@@ -150,16 +153,12 @@ fn restore(
     validated: &Validated,
     done: &mut Vec<Action>,
 ) -> Result<()> {
-    if let Some(label) = plan.keep {
-        let name = export.set_aside(label, store.clock())?;
-        done.push(Action::KeepFile { label, name: Some(name) });
-        store.reached(Step::CorruptRenamed);
-    }
     if !plan.restore {
         return Ok(());
     }
     let last = &validated.last;
-    export.replace(store, &last.bytes)?;
+    let kept = export.replace(store, &last.bytes, plan.keep)?;
+    done.extend(plan.keep.map(|label| Action::KeepFile { label, name: kept }));
     if last.is_receipt {
         done.push(Action::ExportReceipt { sha256: Some(last.sha256) });
         store.reached(Step::ReceiptExported);

@@ -52,7 +52,8 @@ use crate::db::{Store, schema};
 use crate::error::Result;
 use crate::id::RunId;
 use crate::lock::{self, Claim};
-use crate::run::file::{ExportLock, OnDisk};
+use crate::publish;
+use crate::run::file::{ExportLock, OnDisk, RUN_JSON};
 use crate::run::table;
 use crate::run::terminalize::{self, Place};
 use crate::step::Step;
@@ -80,6 +81,7 @@ pub fn recover(store: &Store, run_id: &RunId, options: &Options) -> Result<Outco
         return store.read(|tx| planned(tx, store, run_id, options));
     }
     let (scene, course) = look(store, run_id, options)?;
+    publish::remove_leftovers(&scene.place.run_dir, RUN_JSON);
     if course != Course::Stale {
         return ended(store, run_id, options, &scene, course);
     }

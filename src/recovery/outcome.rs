@@ -55,6 +55,16 @@ impl Ending {
     }
 }
 
+impl Outcome {
+    /// The name, in the run directory, under which a run.json was kept that was never a snapshot of the run.
+    pub fn kept_as(&self) -> Option<&str> {
+        self.steps.iter().find_map(|step| match step {
+            Action::KeepFile { label: "replaced", name } => name.as_deref(),
+            _ => None,
+        })
+    }
+}
+
 impl fmt::Display for Outcome {
     /// `already terminal: DIR [STATUS]` (contract recovery.md, Recovery, 2), or the same after `recovered: `.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use rusqlite::{Transaction, named_params};
 
 use crate::db::Store;
+use crate::digest::Digest;
 use crate::error::{Error, RecoveryError, Result, RunError};
 use crate::id::RunId;
 use crate::json::{Object, Value};
@@ -73,7 +74,7 @@ impl Scene {
         let place = place(tx, &run, options)?;
         let on_disk = file::read(&place.run_dir)?;
         let superseded = match (&last, on_disk.bytes()) {
-            (Some(last), Some(bytes)) if last.bytes != bytes => was_snapshot(tx, run_id, bytes)?,
+            (Some(last), Some(bytes)) if last.bytes != bytes => was_snapshot(tx, run_id, Digest::of(bytes))?,
             _ => false,
         };
         let ending = last.and_then(|last| last.object()).filter(receipt::is_terminal);

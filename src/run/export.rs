@@ -9,10 +9,11 @@ use crate::digest::Digest;
 use crate::error::{Result, RunError};
 use crate::id::RunId;
 use crate::lock::{self, Judge};
+use crate::publish;
 
 use super::directory;
-use super::file::{self, ExportLock, OnDisk};
-use super::last::{last_snapshot, note_last_snapshot};
+use super::file::{self, ExportLock};
+use super::last::{label_to_keep, last_snapshot, note_last_snapshot};
 use super::table::{self, Run};
 
 /// What an export did.
@@ -26,7 +27,7 @@ pub struct Exported {
     pub kept_as: Option<String>,
 }
 
-/// Replaces run.json by the store's last snapshot, under the export lock; a different file is kept as
+/// Replaces run.json by the store's last snapshot, under the export lock; a file that was never a snapshot of the run is kept as
 /// `run.json.replaced-<32 hex>` (contract store.md, Commands).
 ///
 /// A run that was imported and has no directory gets one, `runs/<run id>` beside the store. What the run's row says of its
@@ -68,22 +69,18 @@ pub(super) fn put_back(
         None => store.folder().join("runs").join(run_id.as_str()),
     };
     let (run_dir, _) = file::make_run_dir(&wanted)?;
+    publish::remove_leftovers(&run_dir, file::RUN_JSON);
     let export = ExportLock::take(&run_dir, store.clock())?;
-    let last = store.read(|tx| {
+    let (last, found, keep) = store.read(|tx| {
         allowed(tx)?;
-        last_snapshot(tx, run_id)
+        let last = last_snapshot(tx, run_id)?.ok_or_else(|| RunError::NoJournal(run_id.to_string()))?;
+        last.check(run_id)?;
+        let found = file::digest(&run_dir)?;
+        let keep = label_to_keep(tx, run_id, found, &[last.sha256])?;
+        Ok((last, found, keep))
     })?;
-    let last = last.ok_or_else(|| RunError::NoJournal(run_id.to_string()))?;
-    last.check(run_id)?;
-    let on_disk = file::read(&run_dir)?;
-    let unchanged = on_disk.bytes() == Some(last.bytes.as_slice());
-    let mut kept_as = None;
-    if !unchanged {
-        if on_disk != OnDisk::Missing {
-            kept_as = Some(export.set_aside("replaced", store.clock())?);
-        }
-        export.replace(store, &last.bytes)?;
-    }
+    let unchanged = found == Some(last.sha256);
+    let kept_as = if unchanged { None } else { export.replace(store, &last.bytes, keep)? };
     settle(store, run, &run_dir)?;
     Ok(Exported { sha256: last.sha256, unchanged, kept_as })
 }

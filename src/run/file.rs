@@ -1,23 +1,26 @@
 //! run.json on disk: reading it, and replacing it atomically under the export lock.
 //!
-//! Replacing is a temp file in the same directory (0600), synced, renamed over run.json, and the directory synced. A
-//! crash leaves the old run.json or the new one, whole, and at most a `.run.json.*.tmp`, which nobody reads.
+//! A crash while run.json is replaced leaves the old one or the new one, whole, and at most a `.run.json.*.tmp`, which the
+//! next start, finish, export or recovery of the run removes (`publish`). A run.json that is not a snapshot of the run is renamed
+//! before it is replaced: a crash between the two renames leaves no run.json, and the next export or recovery writes it.
 //!
 //! Exports of one run are serialized between processes by a lock (`flock`) on `.run.json.lock` beside run.json; it is
 //! let go by the system when its holder dies. What is exported is read from the store after the lock is taken.
 
-use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 
 use crate::clock::Clock;
-use crate::db::{Store, private_folder};
+use crate::db::Store;
+use crate::digest::Digest;
 use crate::error::{Error, Result, RunError};
 use crate::json::{self, Object};
+use crate::publish::{self, NewFile};
 use crate::step::Step;
 
 /// The file's name in its run directory.
@@ -74,13 +77,21 @@ impl OnDisk {
 /// # Errors
 /// [`RunError::Obstacle`] for a link, a directory, a pipe, or more bytes than any snapshot may have; [`Error::Io`].
 pub fn read(run_dir: &Path) -> Result<OnDisk> {
+    let Some(file) = open(run_dir)? else { return Ok(OnDisk::Missing) };
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(Error::io("read", run_dir.join(RUN_JSON)))?;
+    Ok(OnDisk::of(Some(bytes)))
+}
+
+/// Opens `run_dir`/run.json; `None`: there is none.
+fn open(run_dir: &Path) -> Result<Option<File>> {
     let path = run_dir.join(RUN_JSON);
     let metadata = match check_regular(&path) {
         Ok(metadata) => metadata,
         Err(Error::Io { source, .. })
             if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
-            return Ok(OnDisk::Missing);
+            return Ok(None);
         }
         Err(error) => return Err(error),
     };
@@ -88,11 +99,18 @@ pub fn read(run_dir: &Path) -> Result<OnDisk> {
         return Err(RunError::Obstacle { path, rule: "it is larger than any snapshot may be" }.into());
     }
     let opened = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(&path);
-    let mut bytes = Vec::new();
-    opened
-        .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
-        .map_err(Error::io("read", &path))?;
-    Ok(OnDisk::of(Some(bytes)))
+    opened.map(Some).map_err(Error::io("read", &path))
+}
+
+/// The digest of run.json, which is read piece by piece; `None`: there is none.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn digest(run_dir: &Path) -> Result<Option<Digest>> {
+    let Some(file) = open(run_dir)? else { return Ok(None) };
+    let digest =
+        Digest::of_reader(file.take(MOST_BYTES)).map_err(Error::io("read", run_dir.join(RUN_JSON)))?;
+    Ok(Some(digest))
 }
 
 /// Refuses what stands at `path` and is no regular file.
@@ -137,18 +155,7 @@ impl ExportLock {
             return Err(RunError::Obstacle { path: run_dir.to_path_buf(), rule }.into());
         }
         let path = run_dir.join(EXPORT_LOCK);
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(O_NOFOLLOW | O_NONBLOCK)
-            .open(&path)
-            .or_else(|error| {
-                check_regular(&path).and(Err(Error::io("open the export lock", &path)(error)))
-            })?;
-        // Whatever the umask made of it.
-        file.set_permissions(Permissions::from_mode(0o600)).map_err(Error::io("set the mode of", &path))?;
+        let file = Self::open(&path)?;
         for _ in 0..LOCK_TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { run_dir: run_dir.to_path_buf(), file }),
@@ -159,27 +166,42 @@ impl ExportLock {
         Err(RunError::ExportBusy { path: run_dir.join(RUN_JSON) }.into())
     }
 
-    /// Replaces run.json by `bytes`, atomically and durably.
+    /// Opens the lock's file, making it if it is missing.
+    fn open(path: &Path) -> Result<File> {
+        match publish::create(path) {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made,
+        }
+        let opened = OpenOptions::new().write(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path);
+        opened.or_else(|error| check_regular(path).and(Err(Error::io("open the export lock", path)(error))))
+    }
+
+    /// The run directory.
+    pub(crate) fn run_dir(&self) -> &Path {
+        &self.run_dir
+    }
+
+    /// Replaces run.json by `bytes`, atomically and durably. With `keep`, the present file is renamed to
+    /// `run.json.<keep>-<32 hex>` first; gives that name.
     ///
     /// # Errors
     /// [`Error::Io`]; run.json is then the old one or the new one, whole.
-    pub(crate) fn replace(&self, store: &Store, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn replace(&self, store: &Store, bytes: &[u8], keep: Option<&str>) -> Result<Option<String>> {
         let path = self.run_dir.join(RUN_JSON);
-        let mut temp = tempfile::Builder::new()
-            .prefix(".run.json.")
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o600))
-            .tempfile_in(&self.run_dir)
-            .map_err(Error::io("make a file in", &self.run_dir))?;
-        temp.as_file()
-            .set_permissions(Permissions::from_mode(0o600))
-            .and_then(|()| temp.write_all(bytes))
-            .and_then(|()| temp.as_file().sync_all())
-            .map_err(Error::io("write a file in", &self.run_dir))?;
+        let mut new = NewFile::begin(&self.run_dir, RUN_JSON)?;
+        new.fill(bytes)?;
         store.reached(Step::TempWritten);
-        temp.persist(&path).map_err(|error| Error::io("replace", &path)(error.error))?;
-        store.reached(Step::Renamed);
-        sync_dir(&self.run_dir)
+        let kept = keep.map(|label| self.set_aside(label, store.clock())).transpose()?;
+        if kept.is_some() {
+            store.reached(Step::CorruptRenamed);
+        }
+        new.replace(&path, || store.reached(Step::Renamed)).inspect_err(|_| {
+            if let Some(name) = &kept {
+                // Back to where it was, unless the new file is there.
+                let _ = publish::rename_new(&self.run_dir.join(name), &path);
+            }
+        })?;
+        Ok(kept)
     }
 
     /// Renames run.json to `run.json.<label>-<32 hex>`, so that it is kept, and gives the new name.
@@ -191,7 +213,7 @@ impl ExportLock {
         let hex = crate::clock::random_hex(clock, 16).map_err(Error::io("name a copy of", &path))?;
         let name = format!("{RUN_JSON}.{label}-{hex}");
         fs::rename(&path, self.run_dir.join(&name)).map_err(Error::io("rename", &path))?;
-        sync_dir(&self.run_dir)?;
+        publish::sync_folder(&self.run_dir)?;
         Ok(name)
     }
 }
@@ -215,17 +237,12 @@ pub(crate) fn last_kept(run_dir: &Path, label: &str) -> Result<Option<String>> {
     Ok(last.map(|(_, name)| name))
 }
 
-fn sync_dir(dir: &Path) -> Result<()> {
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", dir))
-}
-
 /// Makes `run_dir` (0700, whatever the umask) where it is missing; says whether it did. Gives its real path.
 ///
 /// # Errors
 /// [`Error::Io`]; [`RunError::PathNotUtf8`].
 pub(crate) fn make_run_dir(run_dir: &Path) -> Result<(PathBuf, bool)> {
-    let made = !run_dir.is_dir();
-    private_folder(run_dir)?;
+    let made = publish::make_folders(run_dir)?;
     let real = fs::canonicalize(run_dir).map_err(Error::io("resolve", run_dir))?;
     utf8(&real)?;
     Ok((real, made))

@@ -117,13 +117,29 @@ pub(crate) fn note_last_snapshot(tx: &Transaction<'_>, run_id: &RunId) -> Result
     }
 }
 
-/// Whether `bytes` were a snapshot of the run: an event names them, or they are a receipt.
+/// Under which label a run.json with the digest `found` is kept before an export replaces it; `None`: it is not kept. A
+/// file that was never a snapshot of the run was made or changed by somebody else. An older snapshot is not kept: the store
+/// has it. `expected` are digests of snapshots that are at hand; the file is usually one of them.
 ///
 /// # Errors
 /// SQLite's own.
-pub(crate) fn was_snapshot(tx: &Transaction<'_>, run_id: &RunId, bytes: &[u8]) -> Result<bool> {
+pub(crate) fn label_to_keep(
+    tx: &Transaction<'_>,
+    run_id: &RunId,
+    found: Option<Digest>,
+    expected: &[Digest],
+) -> Result<Option<&'static str>> {
+    let Some(found) = found.filter(|found| !expected.contains(found)) else { return Ok(None) };
+    Ok((!was_snapshot(tx, run_id, found)?).then_some("replaced"))
+}
+
+/// Whether bytes with this digest were a snapshot of the run: an event names them, or they are a receipt.
+///
+/// # Errors
+/// SQLite's own.
+pub(crate) fn was_snapshot(tx: &Transaction<'_>, run_id: &RunId, sha256: Digest) -> Result<bool> {
     let mut statement = tx.prepare_cached(include_str!("sql/was_snapshot.sql"))?;
-    let sha256 = Digest::of(bytes).to_hex();
+    let sha256 = sha256.to_hex();
     Ok(statement
         .query_row(named_params! { ":run_id": run_id.as_str(), ":sha256": sha256 }, |row| row.get(0))?)
 }

@@ -29,6 +29,6 @@ pub use project::project;
 pub use query::{Details, RunJson, at, events, get, list, resolve, show};
 pub use snapshot::{Failure, ends_run, known_statuses};
 pub use start::{StartRequest, Started, let_go, register, start};
-pub use status::{StatusChange, finish, has_ended, set_status};
+pub use status::{Finished, StatusChange, finish, has_ended, set_status};
 pub use table::Run;
 pub use write::{Credentials, Written, write};

@@ -104,7 +104,7 @@ impl RunJson {
             OnDisk::Missing => Self::Missing,
             OnDisk::Snapshot(bytes, _) | OnDisk::Unparseable(bytes) if *bytes == last.bytes => Self::Last,
             OnDisk::Unparseable(_) => Self::Unparseable,
-            OnDisk::Snapshot(bytes, _) if was_snapshot(tx, run_id, bytes)? => Self::Older,
+            OnDisk::Snapshot(bytes, _) if was_snapshot(tx, run_id, Digest::of(bytes))? => Self::Older,
             OnDisk::Snapshot(_, _) => Self::Other,
         })
     }

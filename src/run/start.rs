@@ -18,6 +18,7 @@ use crate::id::RunId;
 use crate::json::Object;
 use crate::lock::{self, Judge, OwnerToken, Taken};
 use crate::process::Identity;
+use crate::publish;
 use crate::receipt;
 use crate::step::Step;
 
@@ -98,6 +99,7 @@ pub fn start(store: &Store, request: &StartRequest) -> Result<Started> {
         let _ = std::fs::remove_dir(&wanted);
     }
     let (token, placed) = begun?;
+    publish::remove_leftovers(placed.run_dir(), file::RUN_JSON);
     store.reached(Step::Committed);
     let run_dir = placed.run_dir().to_path_buf();
     let credentials = Credentials { token: Some(token), owner_pid: Some(request.owner_pid) };

@@ -7,6 +7,7 @@ use crate::error::{Error, LockError, Result, RunError};
 use crate::id::RunId;
 use crate::json::{Object, Value};
 use crate::lock;
+use crate::publish;
 use crate::receipt;
 use crate::step::Step;
 
@@ -59,6 +60,22 @@ pub fn set_status(
     })
 }
 
+/// A run that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// The end that was written now; `None`: the run had ended before.
+    pub written: Option<Written>,
+    /// The name, in the run directory, under which a run.json was kept that was never a snapshot of the run.
+    pub kept_as: Option<String>,
+}
+
+impl From<Written> for Finished {
+    fn from(written: Written) -> Self {
+        let kept_as = written.kept_as.clone();
+        Self { written: Some(written), kept_as }
+    }
+}
+
 /// Ends the run and lets its lock go. `change` None: a run that has ended keeps its status, any other ends `ok`.
 /// A run that has ended so and holds no lock any more stays so: a caller that did not hear the answer may ask again.
 ///
@@ -74,42 +91,44 @@ pub fn finish(
     run_id: &RunId,
     change: Option<&StatusChange>,
     credentials: &Credentials,
-) -> Result<Option<Written>> {
-    if has_finished(store, run_id, change)? {
-        show_end(store, run_id)?;
-        return Ok(None);
+) -> Result<Finished> {
+    if let Some(run_dir) = store.read(|tx| super::table::get(tx, run_id))?.run_dir {
+        publish::remove_leftovers(&run_dir, file::RUN_JSON);
     }
-    let written = match change {
+    if has_finished(store, run_id, change)? {
+        return show_end(store, run_id);
+    }
+    let finished = match change {
         Some(change) => {
             let known = snapshot::known_statuses().any(|known| known == change.status);
             if known && !snapshot::ends_run(&change.status) {
                 return Err(RunError::NotTerminal(change.status.clone()).into());
             }
-            Some(set_status(store, run_id, change, credentials)?)
+            set_status(store, run_id, change, credentials)?.into()
         }
         None if has_ended(store, run_id)? => {
             // Nobody may write this run without a lock: shown first, then let go.
             store.read(|tx| lock::hold(tx, run_id, credentials.token.as_ref()).map(drop))?;
-            show_end(store, run_id)?;
-            None
+            show_end(store, run_id)?
         }
         None => {
             let ok = StatusChange { status: "ok".to_owned(), ..StatusChange::default() };
-            Some(set_status(store, run_id, &ok, credentials)?)
+            set_status(store, run_id, &ok, credentials)?.into()
         }
     };
     store.reached(Step::BeforeRelease);
     store.write(|tx| lock::release(tx, lock::hold(tx, run_id, credentials.token.as_ref())?))?;
-    Ok(written)
+    Ok(finished)
 }
 
 /// Puts the end of a run into run.json where an earlier call committed it and could not.
-fn show_end(store: &Store, run_id: &RunId) -> Result<()> {
+fn show_end(store: &Store, run_id: &RunId) -> Result<Finished> {
     let run = store.read(|tx| super::table::get(tx, run_id))?;
-    if run.journaled && run.run_dir.is_some() {
-        put_back(store, &run, |_| Ok(()))?;
-    }
-    Ok(())
+    let kept_as = match run.journaled && run.run_dir.is_some() {
+        true => put_back(store, &run, |_| Ok(()))?.kept_as,
+        false => None,
+    };
+    Ok(Finished { written: None, kept_as })
 }
 
 /// Whether a finish with `change` was done already: the run has ended, with that status, and its lock is gone.

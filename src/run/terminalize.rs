@@ -79,7 +79,7 @@ pub(crate) fn under_claim(
     let made = receipt::receipt(&base, &dead(claim), &recovered_at, false)
         .map(|object| (json::snapshot_bytes(&object), object));
     if let Some((bytes, _)) = &made {
-        export.replace(store, bytes)?;
+        export.replace(store, bytes, None)?;
     }
     store.reached(Step::ReceiptExported);
     store.write(|tx| {

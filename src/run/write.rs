@@ -32,7 +32,7 @@ use crate::shadow;
 use crate::step::Step;
 
 use super::file::{self, ExportLock, OnDisk};
-use super::last::{LastSnapshot, last_snapshot};
+use super::last::{LastSnapshot, label_to_keep, last_snapshot};
 use super::table::{self, Run};
 
 /// What a caller shows to write to a run.
@@ -55,6 +55,8 @@ pub struct Written {
     pub sha256: Digest,
     /// Whether the journal held this write already, so that only the export was done.
     pub replayed: bool,
+    /// The name, in the run directory, under which a run.json was kept that was never a snapshot of the run.
+    pub kept_as: Option<String>,
 }
 
 /// Writes one snapshot of `run_id`: `payload` is the JSON text of an object.
@@ -107,6 +109,8 @@ pub(super) fn write_with(
 pub(super) struct Placed {
     run_dir: PathBuf,
     bytes: Vec<u8>,
+    /// What run.json holds usually: the snapshot before.
+    before: Option<Digest>,
     written: Written,
 }
 
@@ -122,11 +126,9 @@ pub(super) fn place(
     let Draft { object, bytes, sha256 } = draft;
     let held = authority(tx, run, credentials)?;
     let journaled = run.journaled || (held.is_some() && journal_requested(&run_dir, &object)?);
-    let (sequence, replayed) = if journaled {
-        let (sequence, replayed) = record(tx, store, run, &object, &bytes, sha256)?;
-        (Some(sequence), replayed)
-    } else {
-        (None, false)
+    let recorded = match journaled {
+        true => Some(record(tx, store, run, &object, &bytes, sha256)?),
+        false => None,
     };
     table::note_snapshot(tx, &run.run_id, &object)?;
     if let Some(held) = &held {
@@ -134,7 +136,14 @@ pub(super) fn place(
         lock::rehome(tx, held, &Judge::new(store), owner_pid)?;
     }
     store.reached(Step::BeforeCommit);
-    Ok(Placed { run_dir, bytes, written: Written { run_id: run.run_id.clone(), sequence, sha256, replayed } })
+    let written = Written {
+        run_id: run.run_id.clone(),
+        sequence: recorded.as_ref().map(|recorded| recorded.sequence),
+        sha256,
+        replayed: recorded.as_ref().is_some_and(|recorded| recorded.replayed),
+        kept_as: None,
+    };
+    Ok(Placed { run_dir, bytes, before: recorded.and_then(|recorded| recorded.before), written })
 }
 
 /// The last snapshot of `run` once more, to be exported; `None` if the store has none. The caller must hold the lock.
@@ -153,8 +162,9 @@ pub(super) fn place_again(
         sequence: Some(last.checkpoint.sequence),
         sha256: last.sha256,
         replayed: true,
+        kept_as: None,
     };
-    Ok(Some(Placed { run_dir: run.directory()?.to_path_buf(), bytes: last.bytes, written }))
+    Ok(Some(Placed { run_dir: run.directory()?.to_path_buf(), bytes: last.bytes, before: None, written }))
 }
 
 /// The caller's hold on the run's lock.
@@ -186,7 +196,17 @@ fn journal_requested(run_dir: &std::path::Path, incoming: &Object) -> Result<boo
         == Some(&Value::Bool(true)))
 }
 
-/// Journals the snapshot; gives the checkpoint event's sequence, and whether it was there already.
+/// A snapshot in the journal.
+struct Recorded {
+    /// Of the checkpoint event.
+    sequence: i64,
+    /// Whether the event was there already.
+    replayed: bool,
+    /// The snapshot before.
+    before: Option<Digest>,
+}
+
+/// Journals the snapshot.
 fn record(
     tx: &Transaction<'_>,
     store: &Store,
@@ -194,7 +214,7 @@ fn record(
     object: &Object,
     bytes: &[u8],
     sha256: Digest,
-) -> Result<(i64, bool)> {
+) -> Result<Recorded> {
     let run_id = run.run_id.as_str();
     let bounds = journal::bounds(tx)?;
     checkpoint::check_size(bytes, bounds.max_checkpoint_bytes)?;
@@ -204,7 +224,8 @@ fn record(
     if let Some(last) = &last
         && is_replay(last, bytes, paired, run)?
     {
-        return Ok((last.checkpoint.sequence, true));
+        let sequence = last.checkpoint.sequence;
+        return Ok(Recorded { sequence, replayed: true, before: None });
     }
 
     let now = store.clock().now();
@@ -231,7 +252,7 @@ fn record(
     }
     journal::append(tx, tail, &events)?;
     shadow::compare(tx, &run.run_id, object, tail, &events, now)?;
-    Ok((tail.sequence + 1, false))
+    Ok(Recorded { sequence: tail.sequence + 1, replayed: false, before: prior.digest })
 }
 
 /// What came before the incoming snapshot.
@@ -248,7 +269,8 @@ impl Prior {
             None => {
                 let on_disk = file::read(run.directory()?)?;
                 let status = on_disk.object().and_then(|object| object.get("status".as_bytes()));
-                (on_disk.bytes().map(Digest::of), status.and_then(Value::as_text).cloned())
+                let status = status.and_then(Value::as_text).cloned();
+                (on_disk.bytes().map(Digest::of), status)
             }
         };
         let status = status.as_ref().and_then(Text::as_str).map(str::to_owned);
@@ -292,28 +314,34 @@ impl Placed {
         &self.run_dir
     }
 
-    /// Replaces run.json; to be called after the commit.
+    /// Replaces run.json, keeping one that was never a snapshot of the run; to be called after the commit.
     ///
     /// # Errors
     /// [`RunError::Export`], with the reason in it.
-    pub(super) fn export(self, store: &Store, credentials: &Credentials) -> Result<Written> {
+    pub(super) fn export(mut self, store: &Store, credentials: &Credentials) -> Result<Written> {
         let run_id = self.written.run_id.clone();
         let direct = self.written.sequence.is_none();
         let exported = ExportLock::take(&self.run_dir, store.clock()).and_then(|lock| {
-            let current = store.read(|tx| {
+            let (current, keep) = store.read(|tx| {
                 if direct && credentials.token.is_some() {
                     // A recovery may have ended the run while this process stood still.
                     lock::hold(tx, &run_id, credentials.token.as_ref())?;
                 }
-                last_snapshot(tx, &run_id)
-            })?;
-            if let Some(last) = &current {
+                // Without a journal run.json is the run itself, and nothing tells who wrote it.
+                let Some(last) = last_snapshot(tx, &run_id)? else { return Ok((None, None)) };
                 last.check(&run_id)?;
-            }
-            lock.replace(store, current.as_ref().map_or(self.bytes.as_slice(), |last| &last.bytes))
+                let expected: Vec<Digest> = self.before.into_iter().chain([last.sha256]).collect();
+                let found = file::digest(lock.run_dir())?;
+                let keep = label_to_keep(tx, &run_id, found, &expected)?;
+                Ok((Some(last), keep))
+            })?;
+            lock.replace(store, current.as_ref().map_or(self.bytes.as_slice(), |last| &last.bytes), keep)
         });
         match exported {
-            Ok(()) => Ok(self.written),
+            Ok(kept_as) => {
+                self.written.kept_as = kept_as;
+                Ok(self.written)
+            }
             // Without a journal nothing was committed that a reader could find.
             Err(error) if direct => Err(error),
             Err(source) => {

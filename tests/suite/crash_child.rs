@@ -205,7 +205,7 @@ fn write(store: &Store, run_id: &str, workspace: &Path, plan: &str) {
     let credentials = register(store, &run_id, workspace);
     for part in plan.split(' ') {
         let written = match part.split_once(':') {
-            None => run::finish(store, &run_id, None, &credentials).unwrap().unwrap(),
+            None => run::finish(store, &run_id, None, &credentials).unwrap().written.unwrap(),
             Some((status, n)) => {
                 let payload = snapshot(status, n.parse().unwrap());
                 run::write(store, &run_id, payload.as_bytes(), &credentials).unwrap()

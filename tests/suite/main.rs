@@ -53,6 +53,7 @@ mod recovery;
 mod recovery_bench;
 mod recovery_faults;
 mod recovery_places;
+mod replaced;
 mod run_command;
 mod schema;
 mod shadow;

@@ -337,9 +337,9 @@ fn a_clock_that_jumps_back_breaks_no_chain() {
 fn a_finish_whose_answer_was_lost_may_be_asked_again() {
     let bench = Bench::new("r", NOW);
     bench.write(&snapshot("started", 1)).unwrap();
-    assert!(run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap().is_some());
+    assert!(run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap().written.is_some());
     let before = fs::read(bench.run_json()).unwrap();
-    assert_eq!(run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap(), None);
+    assert_eq!(run::finish(&bench.store, &bench.run_id, None, &bench.credentials).unwrap().written, None);
     let failed = run::StatusChange { status: "failed".to_owned(), ..run::StatusChange::default() };
     let refusal = run::finish(&bench.store, &bench.run_id, Some(&failed), &bench.credentials).unwrap_err();
     assert!(matches!(refusal, Error::Run(RunError::Ended { locked: false, .. })), "{refusal}");

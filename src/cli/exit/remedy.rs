@@ -132,6 +132,10 @@ fn library_remedy(error: &Error, program: &str) -> String {
         Error::Doctor(DoctorError::NoHeadsFile { .. }) => {
             "name the file that doctor made, or one that is not there: it is made then".into()
         }
+        Error::Doctor(DoctorError::HeadsChanged { .. }) => {
+            "another doctor may have written it; make the same call again to compare with it as it is now"
+                .into()
+        }
         Error::Legacy(error) => legacy_remedy(error, program),
         Error::Stage(error) => stage_remedy(error, program),
         Error::Store(error) => store_remedy(error, program),

@@ -9,7 +9,7 @@ use legbook::json::Value;
 use legbook::legacy::{self, Exported};
 use legbook::run;
 
-use super::resolve;
+use super::{note_kept, resolve};
 use crate::cli::context::Context;
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::render::{nullable, object, progress_bar};
@@ -54,14 +54,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
 
 fn put_back(context: &Context, store: &Store, run_id: &RunId) -> Result<Exit, Failure> {
     let exported = run::export(store, run_id)?;
-    let text = match (exported.unchanged, &exported.kept_as) {
-        (true, _) => format!("run.json of {run_id} was the store's last snapshot already"),
-        (false, None) => format!("run.json of {run_id} is the store's last snapshot again"),
-        (false, Some(name)) => {
-            format!(
-                "run.json of {run_id} is the store's last snapshot again; what was there is kept as {name}"
-            )
-        }
+    note_kept(context, run_id, exported.kept_as.as_deref());
+    let text = match exported.unchanged {
+        true => format!("run.json of {run_id} was the store's last snapshot already"),
+        false => format!("run.json of {run_id} is the store's last snapshot again"),
     };
     let answer = object([
         ("run_id", run_id.as_str().into()),

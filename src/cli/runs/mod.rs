@@ -119,7 +119,19 @@ impl WriterArguments {
 
 /// Prints what a write did: one JSON line for people too, since it is scripts that write.
 fn report(context: &Context, written: &Written) -> Result<(), Failure> {
+    note_kept(context, &written.run_id, written.kept_as.as_deref());
     report_write(context, &written.run_id, written.sequence, Some(written.sha256), written.replayed)
+}
+
+/// Tells people that a run.json was replaced that was never a snapshot of the run, and where it is now. Not even
+/// `--quiet` hides it.
+pub(super) fn note_kept(context: &Context, run_id: &RunId, kept_as: Option<&str>) {
+    if let Some(name) = kept_as {
+        context.render.say(&format!(
+            "note: run.json of {run_id} was not a snapshot from this store: it was edited, or the store is an older copy; \
+             it is kept beside the new one as {name}"
+        ));
+    }
 }
 
 fn report_write(

@@ -6,7 +6,7 @@ use clap::Args;
 use legbook::json::Value;
 use legbook::recovery::{self, Action, Ending, Options, Outcome};
 
-use super::RunArgument;
+use super::{RunArgument, note_kept};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::render::{nullable, object, printable};
@@ -52,6 +52,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     } else {
         context.render.done(&answer, &text)?;
     }
+    note_kept(context, &outcome.run_id, outcome.kept_as());
     if outcome.ending == Ending::Recovered {
         context.render.note(
             "note: the dead owner is all that was judged; a command that it had started (legbook run) may still run",

@@ -11,7 +11,7 @@ use legbook::recovery::{self, GoneOn};
 use legbook::run::{self, Credentials, StartRequest, Started};
 use legbook::{Error, error::RunError};
 
-use super::run_named;
+use super::{note_kept, run_named};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::render::{Fields, nullable};
@@ -86,7 +86,7 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
         resume: arguments.resume,
         wait: arguments.wait,
     };
-    let (started, way) = begin(&store, &request, arguments.or_resume).map_err(|source| {
+    let (started, way) = begin(context, &store, &request, arguments.or_resume).map_err(|source| {
         if !matches!(source, Error::Run(RunError::Export { .. })) {
             brought.discard();
         }
@@ -97,6 +97,7 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
             source: Box::new(source),
         }
     })?;
+    note_kept(context, &started.run_id, started.written.kept_as.as_deref());
     let owner = process(owner_pid);
     let shown = context.render.stream(text(context, &started, way.as_ref(), &owner, &brought).as_bytes());
     // Nobody could ever write to the run without its token, so a reader that has gone is a failure here.
@@ -121,11 +122,20 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
 /// How a run went on, beside the run itself.
 type Way = (&'static str, Option<String>, Option<i64>);
 
-fn begin(store: &Store, request: &StartRequest, or_resume: bool) -> Result<(Started, Option<Way>), Error> {
+fn begin(
+    context: &Context,
+    store: &Store,
+    request: &StartRequest,
+    or_resume: bool,
+) -> Result<(Started, Option<Way>), Error> {
     if !or_resume {
         return Ok((run::start(store, request)?, None));
     }
-    let GoneOn { started, way, last_status, last_sequence } = recovery::start_or_resume(store, request)?;
+    let GoneOn { started, way, last_status, last_sequence, recovered } =
+        recovery::start_or_resume(store, request)?;
+    if let Some(outcome) = &recovered {
+        note_kept(context, &outcome.run_id, outcome.kept_as());
+    }
     Ok((started, Some((way.word(), last_status, last_sequence))))
 }
 

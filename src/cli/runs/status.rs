@@ -9,7 +9,7 @@ use legbook::json::{self, Value};
 use legbook::projection;
 use legbook::run::{self, StatusChange};
 
-use super::{RunArgument, WriterArguments, report, report_write, resolve, run_of_environment};
+use super::{RunArgument, WriterArguments, note_kept, report, report_write, resolve, run_of_environment};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 
@@ -135,11 +135,13 @@ pub(super) fn finish(context: &Context, arguments: FinishArguments) -> Result<Ex
     };
     let run_id = resolve(context, &store, run.as_deref())?;
     let change = status.map(|status| StatusChange { status, ..StatusChange::default() });
-    let written = run::finish(&store, &run_id, change.as_ref(), &arguments.writer.credentials(context)?)?;
-    match written {
+    let credentials = arguments.writer.credentials(context)?;
+    let finished = run::finish(&store, &run_id, change.as_ref(), &credentials)?;
+    match finished.written {
         Some(written) => report(context, &written)?,
         // The run had ended before: only its lock was let go.
         None => {
+            note_kept(context, &run_id, finished.kept_as.as_deref());
             let last = run::show(&store, &run_id)?.last_snapshot;
             report_write(context, &run_id, None, last.map(|(sha256, _)| sha256), true)?;
         }

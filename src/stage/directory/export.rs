@@ -3,9 +3,7 @@
 //! The directory is filled under a private name beside its own and then renamed, so it is there whole or not at all. A
 //! crash before the rename leaves only a folder `.stage-export.*`, which nobody reads.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::Write;
 use std::path::Path;
 
 use chrono::NaiveDate;
@@ -15,6 +13,7 @@ use super::manifest;
 use super::{MANIFEST, file_name};
 use crate::db::Store;
 use crate::error::{Error, Result, StageError};
+use crate::publish::{self, NewFolder};
 use crate::stage::begin;
 use crate::stage::name::{PipelineName, StageName};
 use crate::stage::save;
@@ -44,26 +43,12 @@ pub fn export(store: &Store, pipeline: &PipelineName, directory: &Path) -> Resul
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let temp = tempfile::Builder::new()
-        .prefix(".stage-export.")
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(parent)
-        .map_err(Error::io("make a folder in", parent))?;
-    fs::set_permissions(temp.path(), Permissions::from_mode(0o700))
-        .map_err(Error::io("set the mode of", temp.path()))?;
-    let exported = store.read(|transaction| fill(transaction, pipeline, temp.path()))?;
-    sync(temp.path())?;
-    match fs::rename(temp.path(), directory) {
-        // Under its new name it stays.
-        Ok(()) => drop(temp.keep()),
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory) =>
-        {
-            return Err(taken().into());
-        }
-        Err(error) => return Err(Error::io("name the new folder", directory)(error)),
+    let new = NewFolder::begin(parent, "stage-export")?;
+    let exported = store.read(|transaction| fill(transaction, pipeline, new.path()))?;
+    publish::sync_folder(new.path())?;
+    if !new.place_over_empty(directory)? {
+        return Err(taken().into());
     }
-    sync(parent)?;
     Ok(exported)
 }
 
@@ -89,17 +74,6 @@ fn fill(transaction: &Transaction<'_>, pipeline: &PipelineName, folder: &Path) -
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(Error::io("make", path))?;
-    // The umask may have taken bits that the owner needs.
-    file.set_permissions(Permissions::from_mode(0o600)).map_err(Error::io("set the mode of", path))?;
+    let mut file = publish::create(path)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io("write", path))
-}
-
-fn sync(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
 }
