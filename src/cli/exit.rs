@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use legbook::Error;
-use legbook::error::{HandoffError, RunError, StoreError};
+use legbook::error::{HandoffError, RecoveryError, RunError, StoreError};
 use legbook::id::RunId;
 use legbook::stage::{PipelineName, StageName};
 use nix::sys::signal::Signal;
@@ -235,7 +235,10 @@ fn is_own_failure(failure: &Failure) -> bool {
 pub(crate) fn is_the_machines(error: &Error) -> bool {
     match error {
         Error::Io { .. } => true,
-        Error::Run(RunError::Export { .. } | RunError::ExportBusy { .. }) => true,
+        Error::Run(RunError::Export { .. } | RunError::Unreleased { .. } | RunError::ExportBusy { .. }) => {
+            true
+        }
+        Error::Recovery(RecoveryError::Unfinished { .. }) => true,
         Error::Store(error) => matches!(
             error,
             StoreError::Busy

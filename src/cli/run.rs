@@ -175,7 +175,9 @@ fn conclude(context: &Context, store: &Store, started: Started, ended: &Ended) -
         Err(error) => {
             let source = Box::new(error);
             context.report(&match *source {
-                Error::Run(RunError::Export { .. }) => Failure::Unexported { run_id, source },
+                Error::Run(RunError::Export { .. } | RunError::Unreleased { .. }) => {
+                    Failure::Unexported { run_id, source }
+                }
                 _ => Failure::Unrecorded { run_id, source },
             });
             return Ok(if exit == Exit::DONE { Exit::FAILED } else { exit });

@@ -9,7 +9,8 @@ use super::lock::{Party, bounded};
 use super::{ChainFault, CheckpointError, CheckpointPayloadError};
 use crate::id::RunId;
 
-/// Why recovery refuses. Nothing has changed then, and a claim that was set is given back.
+/// Why recovery refuses. Nothing has changed then, and a claim that was set is given back; but see
+/// [`RecoveryError::Unfinished`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoveryError {
@@ -44,6 +45,16 @@ pub enum RecoveryError {
         run_id: RunId,
         /// Whether it has a journal, from which run.json can be put back.
         journaled: bool,
+    },
+    /// The machine failed a recovery after its first changes. The same call goes on from there.
+    #[error("{}", bounded(format!("the recovery of {run_id} is not finished (done: {done}): {source}")))]
+    Unfinished {
+        /// The run.
+        run_id: RunId,
+        /// The words of the steps that were done.
+        done: String,
+        /// Why.
+        source: Box<super::Error>,
     },
     /// Another recovery has taken the claim over, because it found this one dead.
     #[error("the claim of the run {run_id} was taken over by another recovery")]

@@ -94,6 +94,14 @@ pub enum RunError {
         /// Why.
         source: Box<crate::error::Error>,
     },
+    /// The run has ended, in the store and in run.json; its lock could not be removed.
+    #[error("the run {run_id} has ended, but its lock was not released: {source}")]
+    Unreleased {
+        /// The run.
+        run_id: String,
+        /// Why.
+        source: Box<crate::error::Error>,
+    },
     /// Another process has held the export lock of the run for 10 seconds.
     #[error("busy: another process has been replacing {} for 10 seconds", path.display())]
     ExportBusy {

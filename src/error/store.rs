@@ -92,8 +92,8 @@ pub enum StoreError {
         /// What is wrong with it, in one line; SQLite's own words where it noticed.
         said: String,
     },
-    /// SQLite can't open the file: its permissions, or a link that appeared.
-    #[error("cannot open the store {}: permission denied, or its path changed meanwhile", path.display())]
+    /// SQLite cannot open the file or make its side files: permissions, a full disk, or a link that appeared.
+    #[error("cannot open the store {}: permission denied, the disk is full, or its path changed meanwhile", path.display())]
     Unopenable {
         /// The file.
         path: PathBuf,
@@ -172,6 +172,8 @@ impl From<rusqlite::Error> for StoreError {
         match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
             ErrorCode::DiskFull => Self::Full,
+            // The -shm is made at the first read, and cannot be if the disk is full.
+            ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Self::Full,
             ErrorCode::OperationInterrupted => Self::Endless,
             ErrorCode::ReadOnly => Self::ReadOnly,
             ErrorCode::DatabaseCorrupt => Self::Corrupt(said()),

@@ -49,7 +49,7 @@ mod validate;
 use rusqlite::Transaction;
 
 use crate::db::{Store, schema};
-use crate::error::Result;
+use crate::error::{Error, RecoveryError, Result};
 use crate::id::RunId;
 use crate::lock::{self, Claim};
 use crate::publish;
@@ -70,11 +70,11 @@ pub use outcome::{Action, Ending, Options, Outcome};
 /// With [`Options::dry_run`] the same checks are made in one read transaction and the steps are listed.
 ///
 /// # Errors
-/// [`RecoveryError`](crate::error::RecoveryError); [`LockError::Claimed`](crate::error::LockError::Claimed) beside another
+/// [`RecoveryError`]; [`LockError::Claimed`](crate::error::LockError::Claimed) beside another
 /// recovery that lives; [`StoreError::Schema`](crate::error::StoreError::Schema) where a table or trigger of the store is
 /// not the schema's; [`RunError`](crate::error::RunError) for a run or directory that is none. Nothing has changed
-/// then, and the claim is given back. [`Error::Io`](crate::Error::Io) may leave the first steps done; the same call
-/// again goes on from there.
+/// then, and the claim is given back. [`RecoveryError::Unfinished`]: the first steps are done, and the same call goes on
+/// from there.
 pub fn recover(store: &Store, run_id: &RunId, options: &Options) -> Result<Outcome> {
     store.read(|tx| schema::refuse_changed(tx))?;
     if options.dry_run {
@@ -153,7 +153,8 @@ fn under_claim(
     let status = status.inspect_err(|_| {
         // The first error is the one to tell; a claim that stays is taken over by the next recovery.
         let _ = store.write(|tx| lock::unclaim(tx, claim));
-    })?;
+    });
+    let status = status.map_err(|source| unfinished(run_id, &steps, source))?;
     Ok(Outcome {
         run_id: run_id.clone(),
         run_dir: place.run_dir.clone(),
@@ -162,6 +163,15 @@ fn under_claim(
         steps,
         dry_run: false,
     })
+}
+
+/// An error of the machine, once something was changed.
+fn unfinished(run_id: &RunId, steps: &[Action], source: Error) -> Error {
+    if steps.iter().all(is_check) || !matches!(source, Error::Store(_) | Error::Io { .. }) {
+        return source;
+    }
+    let done = steps.iter().map(Action::word).collect::<Vec<_>>().join(", ");
+    RecoveryError::Unfinished { run_id: run_id.clone(), done, source: Box::new(source) }.into()
 }
 
 fn without_journal(
@@ -192,7 +202,9 @@ fn ended(store: &Store, run_id: &RunId, options: &Options, scene: &Scene, course
         mend::export_again(store, run_id, &scene.place, &mut steps)?;
     }
     if scene.has_dead_lock() || scene.place.moved {
-        store.write(|tx| clear(tx, store, run_id, options, &mut steps))?;
+        let before = steps.clone();
+        let cleared = store.write(|tx| clear(tx, store, run_id, options, &mut steps));
+        cleared.map_err(|source| unfinished(run_id, &before, source))?;
     }
     Ok(Outcome {
         run_id: run_id.clone(),

@@ -84,8 +84,8 @@ impl From<Written> for Finished {
 /// `run.json.replaced-<32 hex>` then.
 ///
 /// # Errors
-/// [`RunError::NotTerminal`]; [`RunError::Ended`] where it has ended with another status and let its lock go; and as
-/// [`set_status`].
+/// [`RunError::NotTerminal`]; [`RunError::Ended`] where it has ended with another status and let its lock go;
+/// [`RunError::Unreleased`]; and as [`set_status`].
 pub fn finish(
     store: &Store,
     run_id: &RunId,
@@ -117,8 +117,14 @@ pub fn finish(
         }
     };
     store.reached(Step::BeforeRelease);
-    store.write(|tx| lock::release(tx, lock::hold(tx, run_id, credentials.token.as_ref())?))?;
-    Ok(finished)
+    let released = store.write(|tx| lock::release(tx, lock::hold(tx, run_id, credentials.token.as_ref())?));
+    match released {
+        Ok(()) => Ok(finished),
+        Err(source @ (Error::Store(_) | Error::Io { .. })) => {
+            Err(RunError::Unreleased { run_id: run_id.to_string(), source: Box::new(source) }.into())
+        }
+        Err(refusal) => Err(refusal),
+    }
 }
 
 /// Puts the end of a run into run.json where an earlier call committed it and could not.

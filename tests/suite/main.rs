@@ -28,6 +28,7 @@ mod doctor_open;
 mod doctor_states;
 mod event;
 mod fakes;
+mod faults;
 mod handoff_binding;
 mod handoff_cli;
 mod handoff_example;

@@ -28,6 +28,13 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
                 "the lock's owner ends with this message; then end the run: {program} runs recover {run_id}"
             )
         }
+        Failure::Unexported { run_id, source }
+            if matches!(**source, Error::Run(RunError::Unreleased { .. })) =>
+        {
+            format!(
+                "the lock's owner ends with this message; then remove the lock: {program} runs recover {run_id}"
+            )
+        }
         Failure::Unexported { run_id, .. } => {
             format!(
                 "once run.json can be written, put it there from the store: {program} runs export {run_id}"
@@ -214,6 +221,10 @@ fn run_remedy(error: &RunError, program: &str) -> String {
             "{}; the snapshot is safe: write it again, or once the owner is gone: {program} runs export {run_id}",
             library_remedy(source, program)
         ),
+        RunError::Unreleased { run_id, source } => format!(
+            "{}; then make the same call again, which releases the lock; without the token, once its owner has ended: {program} runs recover {run_id}",
+            library_remedy(source, program)
+        ),
         RunError::ExportBusy { .. } => {
             "call again; `fuser` on the .run.json.lock beside it names the process".into()
         }
@@ -307,6 +318,10 @@ fn recovery_remedy(error: &RecoveryError, program: &str) -> String {
         RecoveryError::DirectoryGone { run_id, .. } => {
             format!("tell where the run directory is now: {program} runs recover {run_id} --run-dir DIR")
         }
+        RecoveryError::Unfinished { run_id, source, .. } => format!(
+            "{}; then call again, which goes on from there: {program} runs recover {run_id}",
+            library_remedy(source, program)
+        ),
         RecoveryError::ClaimLost { run_id } | RecoveryError::JournalMoved { run_id } => {
             format!("call again: {program} runs recover {run_id}")
         }
@@ -437,7 +452,7 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
             "nothing was changed; run `runs export --all --to DIR` with the legbook that made the store, then `runs import DIR` with this one into a new store"
         }
         StoreError::Unopenable { .. } => {
-            "give yourself read and write permission for the store and its folder"
+            "give yourself read and write permission for the store and its folder, free space on its file system, and call again"
         }
         StoreError::Busy | StoreError::Pool(_) => {
             "call again; `fuser` on the store's file names the process that keeps it locked"
@@ -449,10 +464,8 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::Replaced { .. } => {
             "what was just written went with the old file; put the old file back, or begin anew in the new one"
         }
-        StoreError::Full => "free space on the store's file system and call again; nothing was changed",
-        StoreError::ReadOnly => {
-            "make the store, its folder and its file system writable; nothing was changed"
-        }
+        StoreError::Full => "free space on the store's file system, and call again",
+        StoreError::ReadOnly => "make the store, its folder and its file system writable, and call again",
         StoreError::Schema { .. } | StoreError::Endless => {
             return format!("nothing was changed; what is wrong and what puts it right: {program} doctor");
         }
@@ -465,7 +478,10 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::Sqlite(error)
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) =>
         {
-            "look at the disk that holds the store: it may be full, at a limit, or failing; nothing was changed"
+            "look at the disk that holds the store: it may be full, at a limit, or failing; then call again"
+        }
+        StoreError::Sqlite(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen) => {
+            "SQLite needs a -wal and a -shm beside the store: free space there, give yourself the permission to write, and call again"
         }
         _ => return format!("call again; `{program} db path` shows which store is meant"),
     };
