@@ -29,6 +29,7 @@ mod doctor_states;
 mod event;
 mod fakes;
 mod faults;
+mod full_disk;
 mod handoff_binding;
 mod handoff_cli;
 mod handoff_example;
@@ -46,6 +47,7 @@ mod legacy_newer;
 mod legacy_trees;
 mod legs;
 mod lock;
+mod owners;
 mod process;
 
 mod projection;

@@ -18,7 +18,7 @@ use crate::cli::values::path;
 Everything is checked before anything is written: the chain, its digests, the latest checkpoint. A run that has ended \
 already is left as it is, only its dead lock goes. Called again, after a crash too, it ends the same.
 
-Exit codes: 0 done, or nothing to do; 2 refused, nothing was changed.
+Exit codes: 0 done, or nothing to do; 1 failed (I/O error, full disk), call again; 2 refused, nothing was changed.
 
 Example:
   legbook runs recover latest --dry-run")]
