@@ -25,10 +25,27 @@ CREATE TRIGGER store_insert BEFORE INSERT ON store BEGIN
     SELECT RAISE(ABORT, 'store: the identity is written once') WHERE EXISTS (SELECT 1 FROM store);
 END;
 CREATE TRIGGER store_update BEFORE UPDATE ON store BEGIN
-    SELECT RAISE(ABORT, 'store: the identity never changes');
+    SELECT RAISE(ABORT, 'store: the identity never changes while the store has a home')
+        WHERE EXISTS (SELECT 1 FROM home) OR NEW.id IS NOT OLD.id OR NEW.created_at IS NOT OLD.created_at;
 END;
 CREATE TRIGGER store_delete BEFORE DELETE ON store BEGIN
     SELECT RAISE(ABORT, 'store: the identity is never removed');
+END;
+
+CREATE TABLE home (
+    -- The file that is the store, one row; a file elsewhere with the same store_id is a copy.
+    id     INTEGER PRIMARY KEY CHECK (id = 1),
+    path   BLOB NOT NULL,                      -- the bytes of the absolute path; CAST(path AS TEXT) shows it
+    device INTEGER NOT NULL,
+    inode  INTEGER NOT NULL
+) STRICT;
+
+CREATE TRIGGER home_insert BEFORE INSERT ON home BEGIN
+    SELECT RAISE(ABORT, 'home: a store has one home, with an absolute path')
+        WHERE EXISTS (SELECT 1 FROM home) OR NEW.id IS NOT 1 OR substr(NEW.path, 1, 1) IS NOT CAST('/' AS BLOB);
+END;
+CREATE TRIGGER home_update BEFORE UPDATE ON home BEGIN
+    SELECT RAISE(ABORT, 'home: a home is noted anew, not changed');
 END;
 
 CREATE TABLE settings (

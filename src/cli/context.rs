@@ -65,14 +65,26 @@ impl Context {
     pub(crate) fn open_or_make(&self) -> Result<Store, Failure> {
         let location = self.location()?;
         self.note_outside(&location);
-        Ok(Store::open(location.path, StoreOptions::default())?)
+        self.settled(Store::open(location.path, StoreOptions::default())?)
     }
 
     /// Opens the store for a write; an absent one is refused.
     pub(crate) fn open_to_write(&self) -> Result<Store, Failure> {
         let location = self.location()?;
         self.note_outside(&location);
-        Ok(Store::open_existing(location.path, StoreOptions::default())?)
+        self.settled(Store::open_existing(location.path, StoreOptions::default())?)
+    }
+
+    /// The store, if it is no copy of another one; tells of a store that was moved.
+    pub(crate) fn settled(&self, store: Store) -> Result<Store, Failure> {
+        if let Some(from) = store.settle()? {
+            self.render.say(&format!(
+                "note: the store was moved here from {}; its home is {} now",
+                from.display(),
+                store.path().display()
+            ));
+        }
+        Ok(store)
     }
 
     /// Tells a writer that its store was found above its git root, also with `--quiet`: what it writes goes there.

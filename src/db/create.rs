@@ -17,7 +17,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use super::change::change_one;
 use super::location::FOLDER;
 use super::migrate::{SCHEMA, SCHEMA_VERSION};
-use super::{inspect, open};
+use super::{home, inspect, open};
 use crate::clock::{self, Clock};
 use crate::error::{Error, Result, StoreError};
 use crate::publish::{self, NewFile, NewFolder};
@@ -50,7 +50,7 @@ fn build(path: &Path, clock: &dyn Clock) -> Result<()> {
     let building = NewFolder::begin(folder, TEMPORARY)?;
     let new = building.path().join(NEW);
     drop(publish::create(&new)?);
-    fill(&new, clock)?;
+    fill(&new, path, clock)?;
     check(&new)?;
     // If another process was faster, its store is the one.
     building.place_file(NEW, path)?;
@@ -68,8 +68,8 @@ fn ignore_all(folder: &Path) {
     drop(made);
 }
 
-/// Writes an empty store into the file, moves the WAL into it and closes it.
-fn fill(new: &Path, clock: &dyn Clock) -> Result<()> {
+/// Writes an empty store into the file, moves the WAL into it and closes it. `place` is where it will be.
+fn fill(new: &Path, place: &Path, clock: &dyn Clock) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(new, flags)?;
     connection.pragma_update(None, "application_id", open::APPLICATION_ID)?;
@@ -80,6 +80,7 @@ fn fill(new: &Path, clock: &dyn Clock) -> Result<()> {
     let store_id = clock::random_hex(clock, 16).map_err(Error::io("get random bytes for", new))?;
     let values = params![store_id, clock::store_time(clock.now())];
     change_one(&transaction, include_str!("sql/mint.sql"), values)?;
+    home::note(&transaction, place, open::file_identity(new)?)?;
     transaction.commit()?;
     let checkpoint = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
         Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))

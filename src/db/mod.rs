@@ -12,6 +12,7 @@
 mod change;
 mod create;
 mod functions;
+pub(crate) mod home;
 pub(crate) mod inspect;
 mod limits;
 mod location;
@@ -31,6 +32,7 @@ use crate::process::{ProcessTable, SystemProcesses};
 use crate::step::{Observer, Step, Unobserved};
 
 pub(crate) use change::{attempt, change, change_one, delete, insert_new, swallowed};
+pub use home::Adopted;
 pub use location::{Location, git_root, locate};
 pub use migrate::SCHEMA_VERSION;
 pub use open::APPLICATION_ID;
@@ -69,6 +71,8 @@ pub struct Store {
     budget: limits::Budget,
     /// The device and inode of the file that was opened.
     file: (u64, u64),
+    /// Set once this file is known to be the store and no copy.
+    settled: OnceLock<()>,
     readers: OnceLock<r2d2::Pool<SqliteConnectionManager>>,
 }
 
@@ -107,7 +111,15 @@ impl Store {
         migrate::SCHEMA.run(&mut connection, &path)?;
         let budget = limits::Budget::of(&connection)?;
         let file = open::file_identity(&path)?;
-        Ok(Self { path, options, main: Mutex::new(connection), budget, file, readers: OnceLock::new() })
+        Ok(Self {
+            path,
+            options,
+            main: Mutex::new(connection),
+            budget,
+            file,
+            settled: OnceLock::new(),
+            readers: OnceLock::new(),
+        })
     }
 
     /// The store's file, absolute, links in its folder resolved.
@@ -139,10 +151,12 @@ impl Store {
     ///
     /// # Errors
     /// What `work` gives, or the store's own error of beginning or committing; [`StoreError::Endless`] for a transaction
-    /// that takes more steps than any of legbook's own, or [`StoreError::Schema`] with the foreign trigger that may be why.
+    /// that takes more steps than any of legbook's own, or [`StoreError::Schema`] with the foreign trigger that may be why;
+    /// [`StoreError::Copy`] for a copy of a store.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.lock_main();
         self.budget.renew(limits::WRITE_STEPS);
+        self.settle_in(&mut connection)?;
         let answer = match write_in(&mut connection, work) {
             Err(Error::Store(StoreError::Endless)) => {
                 self.budget.renew(limits::READ_STEPS);

@@ -85,6 +85,8 @@ kinds! {
     SettingOutOfRange "setting-out-of-range" Fail,
     /// The store does not have exactly one identity.
     IdentityBroken "identity-broken" Fail,
+    /// The file is a copy; the store itself is elsewhere.
+    StoreCopy "store-copy" Note,
     /// Other users may read or write the store, its side files or its folder.
     FileMode "file-mode" Warn,
     /// A file belongs to another user than the store's folder.

@@ -32,6 +32,7 @@ use rusqlite::{Connection, ErrorCode};
 use schema::Expected;
 
 use crate::clock::Clock;
+use crate::db::home::{self, Place};
 use crate::db::inspect;
 use crate::error::{Error, Result, StoreError};
 use crate::lock::Judge;
@@ -222,7 +223,31 @@ impl Examination<'_> {
             self.keep(checks::modes(connection))?;
         }
         self.compare_heads(report)?;
-        self.judge_runs(bounds.unwrap_or_default(), judge, report)
+        let home = match self.answered(home::place_of_examined(connection, self.path))? {
+            Some(Place::Copy { home }) => Some(home),
+            _ => None,
+        };
+        self.judge_runs(bounds.unwrap_or_default(), judge, home.is_some(), report)?;
+        if let Some(home) = home {
+            self.say_copy(&home, report);
+        }
+        Ok(())
+    }
+
+    /// A copy cannot change what belongs to the original, so no command for it is given.
+    fn say_copy(&mut self, home: &Path, report: &mut Report) {
+        let remedy = || Remedy::advice(format!("this is a copy; check the store itself: {}", home.display()));
+        for verdict in &mut report.runs {
+            verdict.remedy = verdict.remedy.take().map(|_| remedy());
+        }
+        for finding in &mut self.findings {
+            finding.remedy = remedy();
+        }
+        self.findings.push(Finding::new(
+            Kind::StoreCopy,
+            format!("this file is a copy of {}; the run directories are not looked at", home.display()),
+            Remedy::advice("use the store itself; to make this copy a store of its own: db adopt --fork"),
+        ));
     }
 
     fn identity(&mut self) -> Result<Option<String>> {
@@ -250,14 +275,20 @@ impl Examination<'_> {
         Ok(())
     }
 
-    fn judge_runs(&mut self, bounds: Bounds, judge: Judge<'_>, report: &mut Report) -> Result<()> {
+    fn judge_runs(
+        &mut self,
+        bounds: Bounds,
+        judge: Judge<'_>,
+        is_copy: bool,
+        report: &mut Report,
+    ) -> Result<()> {
         let connection = self.connection;
         let most = if self.options.full { -1 } else { i64::try_from(NEWEST).unwrap_or(-1) };
         let Some(runs) = self.answered(runs::newest(connection, most))? else { return Ok(()) };
         let all = self.answered(checks::count_runs(connection))?.unwrap_or(0);
         report.skipped = all.saturating_sub(runs.len() as u64);
         self.options.progress.more(runs.len() as u64);
-        let court = Court { store: self.path, connection, bounds, judge };
+        let court = Court { store: self.path, connection, bounds, judge, is_copy };
         for run in &runs {
             let mut findings = Vec::new();
             let verdict = court.judge(run, &mut findings);

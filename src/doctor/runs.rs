@@ -109,6 +109,8 @@ pub(crate) struct Court<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) bounds: Bounds,
     pub(crate) judge: Judge<'a>,
+    /// Whether the store is a copy: then the run directories are the original's.
+    pub(crate) is_copy: bool,
 }
 
 impl Court<'_> {
@@ -311,6 +313,9 @@ impl Court<'_> {
 
     /// What agrees with run.json, in words.
     fn check_run_json(&self, run: &Run, checkpoint: &Checkpoint) -> Result<&'static str, Stop> {
+        if self.is_copy {
+            return Ok("in a copy");
+        }
         stop_at(run.unread.run_json.as_ref())?;
         let run_id = run.run_id.as_str();
         let on_disk = match &run.run_dir {

@@ -119,6 +119,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The file is a copy: the store with this id is elsewhere.
+    #[error("{} is a copy of the store {}; a copy is only read", path.display(), home.display())]
+    Copy {
+        /// The copy.
+        path: PathBuf,
+        /// The store.
+        home: PathBuf,
+    },
     /// A new store was not whole when it was examined, and was thrown away.
     #[error("the new store is not whole, and was removed: {rule}")]
     NotMade {

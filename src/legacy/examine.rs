@@ -103,6 +103,7 @@ impl Examination<'_> {
         let Filling { unread, latest, damaged, .. } = filling;
         let run = Run { run_id: name.to_owned(), run_dir: None, journaled: true, unread };
         let court = Court {
+            is_copy: false,
             store: &directory.path,
             connection: self.tables,
             bounds: Bounds::default(),

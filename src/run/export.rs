@@ -61,6 +61,7 @@ pub(super) fn put_back(
     run: &Run,
     allowed: impl FnOnce(&Transaction<'_>) -> Result<()>,
 ) -> Result<Exported> {
+    store.settle()?;
     let run_id = &run.run_id;
     directory::check_not_moved(store.folder(), run)?;
     // A run that was imported gets its directory here.

@@ -89,6 +89,7 @@ pub struct Started {
 /// not be written. A caller that brought its token holds the lock then, and may call again. Else the lock is released,
 /// for the token is lost with the error; the run can be resumed.
 pub fn start(store: &Store, request: &StartRequest) -> Result<Started> {
+    store.settle()?;
     let workspace = workspace(store, request)?;
     let wanted = wanted_directory(store, request)?;
     let (wanted, made) = file::make_run_dir(&wanted)?;

@@ -67,6 +67,8 @@ impl Clinic {
         copy(&TEMPLATE.path().join(".legbook"), &folder.path().join(".legbook"));
         let clinic = Self { folder };
         let store = Connection::open(clinic.store()).unwrap();
+        // A copy of a template, but a store of its own: the next write notes its home.
+        store.execute("DELETE FROM home", []).unwrap();
         store
             .execute(
                 "UPDATE runs SET run_dir = replace(run_dir, ?1, ?2), workspace = ?2",

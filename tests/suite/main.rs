@@ -14,6 +14,7 @@ mod cli_refusals;
 mod cli_run;
 mod cli_runs;
 mod cli_usage;
+mod copies;
 mod crash;
 mod crash_child;
 mod crash_crowds;

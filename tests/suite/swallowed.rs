@@ -238,9 +238,10 @@ fn no_command_of_handoff_acknowledges_a_swallowed_row() {
 
 #[test]
 fn every_table_that_commands_write_has_its_swallowed_row_or_a_reason() {
-    // Written once when a store is made; by recovery, which refuses foreign triggers; by retention; as evidence; never.
+    // Written once when a store is made, or when it was moved; by recovery, which refuses foreign triggers; by retention; as evidence; never.
     let reasons = [
         "store",
+        "home",
         "recoveries",
         "removals",
         "shadow_evidence",

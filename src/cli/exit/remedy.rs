@@ -464,6 +464,12 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::Replaced { .. } => {
             "what was just written went with the old file; put the old file back, or begin anew in the new one"
         }
+        StoreError::Copy { home, .. } => {
+            return format!(
+                "use the store: legbook --store {}; or make the copy a store of its own: {program} db adopt --fork",
+                quoted(home)
+            );
+        }
         StoreError::Full => "free space on the store's file system, and call again",
         StoreError::ReadOnly => "make the store, its folder and its file system writable, and call again",
         StoreError::Schema { .. } | StoreError::Endless => {

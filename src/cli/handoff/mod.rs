@@ -101,7 +101,7 @@ impl Place<'_> {
     /// Opens the store, making it where there is none.
     fn open_or_make(&self) -> Result<Store, Failure> {
         match &self.save_dir {
-            Some(_) => Ok(Store::open(self.path()?, StoreOptions::default())?),
+            Some(_) => self.context.settled(Store::open(self.path()?, StoreOptions::default())?),
             None => self.context.open_or_make(),
         }
     }

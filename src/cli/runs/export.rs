@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
-    let store = context.open()?;
+    let store = if arguments.to.is_some() { context.open()? } else { context.open_to_write()? };
     let named = || resolve(context, &store, arguments.run.as_deref());
     match &arguments.to {
         None => put_back(context, &store, &named()?),

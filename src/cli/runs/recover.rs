@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
-    let store = context.open()?;
+    let store = context.open_to_write()?;
     let run_id = arguments.run.resolve(context, &store)?;
     let options = Options {
         dry_run: arguments.dry_run,

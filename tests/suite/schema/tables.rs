@@ -15,7 +15,15 @@ pub(super) fn plain() -> Vec<Attack> {
             "INSERT OR IGNORE INTO store VALUES (-1, 'other', '')",
             "INSERT INTO store VALUES (1, 'other', '') ON CONFLICT (id) DO UPDATE SET store_id = 'other'",
         ]),
-        ("store_update", "store: the identity never changes", &["UPDATE OR REPLACE store SET store_id = 'other'"]),
+        ("store_update", "store: the identity never changes while the store has a home", &[
+            "UPDATE OR REPLACE store SET store_id = 'other'",
+            "UPDATE store SET created_at = ''",
+        ]),
+        ("home_insert", "home: a store has one home, with an absolute path", &[
+            "INSERT INTO home VALUES (2, x'2f', 1, 1)",
+            "REPLACE INTO home VALUES (1, x'2f', 1, 1)",
+        ]),
+        ("home_update", "home: a home is noted anew, not changed", &["UPDATE home SET path = x'2f'"]),
         ("store_delete", "store: the identity is never removed", &["DELETE FROM store"]),
         ("settings_insert", "settings: there are exactly these; change one with UPDATE", &[
             "INSERT OR REPLACE INTO settings VALUES ('max-journal-events', 99999999, 1, 99999999, '')",
