@@ -85,6 +85,14 @@ pub(crate) enum Failure {
     /// The standard input could not be read.
     #[error("cannot read the standard input: {0}")]
     Input(#[source] io::Error),
+    /// What was given is larger than anything that could be taken. It was not read to its end.
+    #[error("{} is larger than {most} bytes", origin.display())]
+    InputTooLarge {
+        /// The file, or words for the standard input.
+        origin: PathBuf,
+        /// The most that is read, in bytes.
+        most: u64,
+    },
     /// What was given to be saved is no artifact.
     #[error("stage {stage:.100} is not saved: {source}")]
     Artifact {
@@ -218,7 +226,9 @@ impl Policy {
 fn is_own_failure(failure: &Failure) -> bool {
     match failure {
         Failure::Output(_) | Failure::TokenLost { .. } | Failure::Input(_) => true,
-        Failure::NothingSaved { .. } | Failure::NoRun | Failure::Usage(_) => false,
+        Failure::NothingSaved { .. } | Failure::NoRun | Failure::Usage(_) | Failure::InputTooLarge { .. } => {
+            false
+        }
         Failure::Library(error) => is_the_machines(error),
         Failure::Unrecovered(error) => !matches!(error, Error::Io { .. }) && is_the_machines(error),
         Failure::Unexported { .. } => true,

@@ -12,10 +12,6 @@ use legbook::Error;
 
 use super::exit::Failure;
 
-/// The most that is read: twice what any bound of a store can be, so that white space is no matter. An endless input
-/// must not fill the memory.
-const LIMIT: u64 = 1 << 30;
-
 /// Where a command reads from.
 #[derive(Debug, Clone)]
 pub(crate) enum Input {
@@ -63,12 +59,20 @@ impl TypedValueParser for InputParser {
 }
 
 impl Input {
-    /// All of it.
-    pub(crate) fn read(&self) -> Result<Vec<u8>, Failure> {
+    /// All of it, if it has `most` bytes at most. Reading stops there: an endless input must not fill the memory.
+    pub(crate) fn read(&self, most: u64) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let mut read = |source: &mut dyn Read| source.take(most.saturating_add(1)).read_to_end(&mut bytes);
         match self {
-            Self::Stdin => read_all(io::stdin().lock()).map_err(Failure::Input),
-            Self::File(path) => Ok(File::open(path).and_then(read_all).map_err(Error::io("read", path))?),
+            Self::Stdin => read(&mut io::stdin().lock()).map_err(Failure::Input)?,
+            Self::File(path) => {
+                File::open(path).and_then(|mut file| read(&mut file)).map_err(Error::io("read", path))?
+            }
+        };
+        if bytes.len() as u64 > most {
+            return Err(Failure::InputTooLarge { origin: self.origin().to_path_buf(), most });
         }
+        Ok(bytes)
     }
 
     /// Opens it for a reader that has a bound of its own.
@@ -86,13 +90,4 @@ impl Input {
             Self::File(path) => path,
         }
     }
-}
-
-fn read_all(source: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 GiB"));
-    }
-    Ok(bytes)
 }

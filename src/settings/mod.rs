@@ -10,6 +10,9 @@ use rusqlite::{OptionalExtension, Row, params};
 use crate::db::{Store, change_one};
 use crate::error::{Error, Result, SettingError, StoreError};
 
+/// The bound of one snapshot, in bytes.
+pub const MAX_CHECKPOINT_BYTES: &str = "max-checkpoint-bytes";
+
 /// A bound of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
@@ -34,6 +37,17 @@ pub fn list(store: &Store) -> Result<Vec<Setting>> {
         let mut statement = transaction.prepare_cached(include_str!("sql/list.sql"))?;
         let settings = statement.query_map([], setting)?.collect::<rusqlite::Result<_>>()?;
         Ok(settings)
+    })
+}
+
+/// The value of the bound `key`, in what its name says.
+///
+/// # Errors
+/// [`SettingError::Unknown`]; the store's own.
+pub fn get(store: &Store, key: &str) -> Result<i64> {
+    store.read(|transaction| {
+        let found = transaction.query_row(include_str!("sql/get.sql"), [key], setting).optional()?;
+        Ok(found.ok_or(SettingError::Unknown)?.value)
     })
 }
 

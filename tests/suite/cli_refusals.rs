@@ -352,3 +352,20 @@ fn every_command_in_a_remedy_is_one_that_can_be_typed() {
     }
     assert!(typed >= refusals.len() - 3, "{typed} commands in {} remedies", refusals.len());
 }
+
+/// /dev/zero has no end: the program has to stop by itself.
+#[test]
+fn an_input_that_cannot_become_a_legal_value_is_not_read_to_its_end() {
+    let workspace = Workspace::new();
+    let token = started(&workspace, "endless");
+    workspace.legbook(["db", "set", "max-checkpoint-bytes", "65536"]).expect(0);
+    for (arguments, words) in [
+        (&["runs", "write", "endless", "-", "--token", &token] as &[&str], "is larger than 131072 bytes"),
+        (&["handoff", "nominate"], "it is larger than 16777216 bytes"),
+    ] {
+        let mut command = workspace.command(arguments);
+        let endless = std::fs::File::open("/dev/zero").unwrap();
+        let answer = Answer::of(command.stdin(endless).output().unwrap());
+        answer.refused(2, words);
+    }
+}

@@ -22,6 +22,9 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
         Failure::Output(_) => "send the output to a place that takes it; what the command did is done".into(),
         Failure::NoRun => format!("name the run, or set LEGBOOK_RUN: {program} runs list shows the runs"),
         Failure::Usage(_) => "`legbook --help` shows the commands; each has a --help of its own".into(),
+        Failure::InputTooLarge { .. } => format!(
+            "nothing was changed; give a smaller snapshot, or raise the bound: {program} db set max-checkpoint-bytes BYTES"
+        ),
         Failure::Input(_) => "give a file, or a pipe that can be read to its end".into(),
         Failure::Unrecorded { run_id, .. } => {
             format!(

@@ -220,14 +220,18 @@ fn came_too_early(error: &Error) -> bool {
     matches!(error, Error::Handoff(HandoffError::Missing { record: Record::PendingReport }))
 }
 
+/// The most that a file of the protocol may have, in bytes.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
 /// Reads a file of the protocol. One that can't be read is refused like one that can't be used.
 fn read(input: &Input, file: HandoffFile) -> Result<Vec<u8>, Failure> {
-    input.read().map_err(|failure| {
-        let (path, source) = match failure {
-            Failure::Library(Error::Io { path, source, .. }) => (path, source),
-            Failure::Input(source) => (PathBuf::from("the standard input"), source),
+    input.read(MOST_BYTES).map_err(|failure| {
+        let (path, reason) = match failure {
+            Failure::Library(Error::Io { path, source, .. }) => (path, source.to_string()),
+            Failure::Input(source) => (PathBuf::from("the standard input"), source.to_string()),
+            Failure::InputTooLarge { origin, most } => (origin, format!("it is larger than {most} bytes")),
             other => return other,
         };
-        HandoffError::File { file, fault: FileFault::Unreadable { path, reason: source.to_string() } }.into()
+        HandoffError::File { file, fault: FileFault::Unreadable { path, reason } }.into()
     })
 }

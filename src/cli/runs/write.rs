@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use legbook::json::{self, Value};
-use legbook::{receipt, run};
+use legbook::{receipt, run, settings};
 
 use super::{RunArgument, WriterArguments, report, resolve, run_of_environment};
 use crate::cli::context::Context;
@@ -34,7 +34,9 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
     let store = context.open_to_write()?;
     let (run, input) = run_and_input(arguments.run.run, arguments.input, context.cwd());
     let run_id = resolve(context, &store, run.as_deref())?;
-    let payload = input.read()?;
+    // What is stored is often shorter than what is given: white space and escapes.
+    let most = settings::get(&store, settings::MAX_CHECKPOINT_BYTES)?.saturating_mul(2);
+    let payload = input.read(most.unsigned_abs())?;
     let written = run::write(&store, &run_id, &payload, &arguments.writer.credentials(context)?)?;
     warn_of_status(context, &payload);
     report(context, &written)?;
