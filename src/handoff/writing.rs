@@ -31,6 +31,7 @@ fn of_the_store(error: Error) -> Result<StoreError, Error> {
             source @ (StoreError::Full
             | StoreError::ReadOnly
             | StoreError::Unopenable { .. }
+            | StoreError::NotMade { .. }
             | StoreError::Sqlite(_)),
         ) => Ok(source),
         Error::Io { ref source, .. } if is_full(source.kind()) => Ok(StoreError::Full),

@@ -228,6 +228,13 @@ fn start(workspace: &Workspace, run_id: &str, pid: &str) {
     workspace.legbook(start).expect(0);
 }
 
+/// A run that locks a folder of its own.
+fn start_in(workspace: &Workspace, folder: &str, run_id: &str, pid: &str) {
+    fs::create_dir(workspace.path().join(folder)).unwrap();
+    let start = ["runs", "start", run_id, "--pid", pid, "--workspace", folder];
+    workspace.legbook(start).expect(0);
+}
+
 fn own_pid() -> String {
     std::process::id().to_string()
 }
@@ -289,6 +296,49 @@ fn faults_while_a_run_is_recovered_and_exported() {
         codes: &[1, 2],
         done: &taken,
     });
+}
+
+/// All errors that `words` gives from the present state if the disk is full from some call on, each with what the same call
+/// gives on a well disk afterwards.
+fn errors(bench: &Bench, words: &[&str]) -> Vec<(String, Answer)> {
+    bench.keep();
+    let tried = Tried { words, input: "", codes: &[1], done: &|_| true };
+    let (well, calls) = bench.call(&tried, None);
+    well.expect(0);
+    let mut errors = Vec::new();
+    for at in 1..=calls {
+        bench.put_back();
+        let (answer, _) = bench.call(&tried, Some((at, Errno::ENOSPC, true)));
+        if answer.code != 0 {
+            errors.push((answer.stderr, bench.call(&tried, None).0));
+        }
+    }
+    errors
+}
+
+#[test]
+fn a_finish_and_a_recovery_that_fail_halfway_say_what_was_done_and_go_on() {
+    let bench = Bench::new();
+    start(&bench.workspace, "r1", &own_pid());
+    start_in(&bench.workspace, "inner", "r2", &Process::new().pid());
+    fs::write(bench.workspace.run_json("r2"), "{").unwrap();
+    for (words, says) in [
+        (["runs", "finish", "r1"], "the run r1 has ended, but its lock was not released: "),
+        (
+            ["runs", "recover", "r2"],
+            "the recovery of r2 is not finished (done: claim, validate, keep-file, restore",
+        ),
+    ] {
+        let errors = errors(&bench, &words);
+        let half_done: Vec<_> = errors.iter().filter(|(error, _)| error.contains(says)).collect();
+        assert!(!half_done.is_empty(), "{errors:?}");
+        for (error, again) in &half_done {
+            assert!(error.contains("free space") || error.contains("it may be full"), "{error}");
+            assert!(!error.contains("nothing was changed"), "{error}");
+            again.expect(0);
+        }
+        assert!(errors.iter().all(|(_, again)| again.code == 0), "{errors:?}");
+    }
 }
 
 #[test]

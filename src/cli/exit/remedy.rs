@@ -16,6 +16,10 @@ use legbook::id::RunId;
 
 use super::{Failure, handoff};
 
+/// Of an error that SQLite cannot explain further.
+const FAILING_DISK: &str =
+    "look at the disk that holds the store: it may be full, at a limit, or failing; then call again";
+
 /// What to do about a failure. `program` is how a command for the same store begins.
 pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
     match failure {
@@ -484,10 +488,11 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
             );
         }
         StoreError::Refused(_) => "a rule of the store holds for every writer; docs/FORMAT.md lists them",
+        StoreError::NotMade { .. } => FAILING_DISK,
         StoreError::Sqlite(error)
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) =>
         {
-            "look at the disk that holds the store: it may be full, at a limit, or failing; then call again"
+            FAILING_DISK
         }
         StoreError::Sqlite(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen) => {
             "SQLite needs a -wal and a -shm beside the store: free space there, give yourself the permission to write, and call again"
