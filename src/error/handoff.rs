@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::{JsonError, StoreError};
+use super::JsonError;
 
 /// A refused leg of the handoff.
 #[derive(Debug, thiserror::Error)]
@@ -171,16 +171,16 @@ pub enum HandoffError {
     /// while it reads.
     #[error("the store could not be opened or read: {source}")]
     NotRead {
-        /// The store's own error.
-        source: Box<StoreError>,
+        /// The store's own error, or the system's.
+        source: Box<super::Error>,
     },
     /// The store did not take what the leg made: the disk is full, or may not be written.
     #[error("the {record} could not be stored: {source}")]
     NotStored {
         /// What was to be stored.
         record: Record,
-        /// The store's own error.
-        source: Box<StoreError>,
+        /// The store's own error, or the system's.
+        source: Box<super::Error>,
     },
 }
 

@@ -4,8 +4,6 @@
 //! error says that the same input can be given again (contract handoff.md, reading). Opening and reading write too, beside
 //! the store, so a full disk can be met there first.
 
-use std::io::ErrorKind;
-
 use crate::error::{Error, HandoffError, Record, StoreError};
 
 /// Turns the store's own inability to write, or to be made, into [`HandoffError::NotStored`]; use as
@@ -25,23 +23,17 @@ pub fn not_read(error: Error) -> Error {
     }
 }
 
-fn of_the_store(error: Error) -> Result<StoreError, Error> {
+/// An error of the store or of the system, which the leg's input has no part in.
+fn of_the_store(error: Error) -> Result<Error, Error> {
     match error {
-        Error::Store(
-            source @ (StoreError::Full
+        Error::Io { .. }
+        | Error::Store(
+            StoreError::Full
             | StoreError::ReadOnly
             | StoreError::Unopenable { .. }
             | StoreError::NotMade { .. }
-            | StoreError::Sqlite(_)),
-        ) => Ok(source),
-        Error::Io { ref source, .. } if is_full(source.kind()) => Ok(StoreError::Full),
-        Error::Io { ref source, .. } if source.kind() == ErrorKind::ReadOnlyFilesystem => {
-            Ok(StoreError::ReadOnly)
-        }
+            | StoreError::Sqlite(_),
+        ) => Ok(error),
         other => Err(other),
     }
-}
-
-fn is_full(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
