@@ -5,7 +5,7 @@
 //! error and a remedy; nothing is half published; doctor has at most a warning. Then the same command on a well disk
 //! succeeds, everything acknowledged before is there, doctor is content, and no temporary file is left.
 //!
-//! Each command is tried at a few points. LEGBOOK_TEST_ALL_FAULTS=1 tries every call with every error (see below for how long it takes):
+//! Each command is tried at a few points. LEGBOOK_TEST_ALL_FAULTS=1 tries every call with every error, which takes half an hour or more:
 //! `LEGBOOK_TEST_ALL_FAULTS=1 cargo test --test suite faults`.
 
 use std::collections::BTreeSet;
@@ -301,6 +301,7 @@ fn faults_while_a_run_is_recovered_and_exported() {
 /// All errors that `words` gives from the present state if the disk is full from some call on, each with what the same call
 /// gives on a well disk afterwards.
 fn errors(bench: &Bench, words: &[&str]) -> Vec<(String, Answer)> {
+    bench.workspace.legbook(["db", "info"]).expect(0);
     bench.keep();
     let tried = Tried { words, input: "", codes: &[1], done: &|_| true };
     let (well, calls) = bench.call(&tried, None);
