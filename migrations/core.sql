@@ -240,6 +240,8 @@ CREATE TRIGGER runs_update BEFORE UPDATE ON runs BEGIN
     SELECT RAISE(ABORT, 'runs: a run''s identity never changes')
         WHERE NEW.run_number IS NOT OLD.run_number OR NEW.run_id IS NOT OLD.run_id
            OR NEW.created_at IS NOT OLD.created_at;
+    SELECT RAISE(ABORT, 'runs: a run with a directory keeps one')
+        WHERE OLD.run_dir IS NOT NULL AND NEW.run_dir IS NULL;
     SELECT RAISE(ABORT, 'runs: a journal once active stays active')
         WHERE OLD.journaled_at IS NOT NULL AND NEW.journaled_at IS NOT OLD.journaled_at;
 END;
@@ -266,8 +268,11 @@ END;
 CREATE TRIGGER removals_update BEFORE UPDATE ON removals BEGIN
     SELECT RAISE(ABORT, 'removals: a removal never changes');
 END;
+-- A removal that was begun by mistake is taken back as long as nothing of the run is gone.
 CREATE TRIGGER removals_delete BEFORE DELETE ON removals BEGIN
-    SELECT RAISE(ABORT, 'removals: a removal is never forgotten');
+    SELECT RAISE(ABORT, 'removals: a removal is never forgotten, unless the run is still whole')
+        WHERE NOT EXISTS (SELECT 1 FROM runs WHERE run_id = OLD.run_id)
+           OR OLD.last_sequence IS NOT (SELECT count(*) FROM events WHERE run_id = OLD.run_id);
 END;
 
 -- -------- Checkpoints: snapshots by their SHA-256, shared by runs

@@ -199,6 +199,12 @@ CREATE TRIGGER pending_reports_update BEFORE UPDATE ON pending_reports BEGIN
            OR (OLD.finalized_at IS NOT NULL AND NEW.finalized_at IS NOT OLD.finalized_at)
            OR (OLD.superseded_at IS NOT NULL AND NEW.superseded_at IS NOT OLD.superseded_at);
 END;
+CREATE TRIGGER pending_reports_finalized BEFORE UPDATE OF finalized_at ON pending_reports
+WHEN OLD.finalized_at IS NULL AND NEW.finalized_at IS NOT NULL BEGIN
+    SELECT RAISE(ABORT, 'pending_reports: only the current one is finalized, at a time after it was stored')
+        WHERE OLD.superseded_at IS NOT NULL OR OLD.expired_at IS NOT NULL
+           OR julianday(NEW.finalized_at) IS NULL OR julianday(NEW.finalized_at) < julianday(OLD.generated_at) - 1;
+END;
 CREATE TRIGGER pending_reports_delete BEFORE DELETE ON pending_reports BEGIN
     SELECT RAISE(ABORT, 'pending_reports: a pending report is history and never deleted');
 END;

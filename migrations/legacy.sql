@@ -10,7 +10,8 @@
 CREATE TABLE imports (
     -- Runs that were imported from a legacy directory.
     run_id      TEXT PRIMARY KEY,
-    imported_at TEXT NOT NULL                  -- when the directory was last taken in and something of it was new
+    imported_at TEXT NOT NULL,                 -- when the directory was last taken in and something of it was new
+    replacing   INTEGER NOT NULL DEFAULT 0     -- 1: within the transaction of an import that replaces the files
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER imports_insert BEFORE INSERT ON imports BEGIN
@@ -22,7 +23,8 @@ CREATE TRIGGER imports_insert BEFORE INSERT ON imports BEGIN
         WHERE EXISTS (SELECT 1 FROM removals WHERE run_id = NEW.run_id);
 END;
 CREATE TRIGGER imports_update BEFORE UPDATE ON imports BEGIN
-    SELECT RAISE(ABORT, 'imports: only imported_at changes') WHERE NEW.run_id IS NOT OLD.run_id;
+    SELECT RAISE(ABORT, 'imports: only imported_at and replacing change')
+        WHERE NEW.run_id IS NOT OLD.run_id OR NEW.replacing NOT IN (0, 1);
 END;
 CREATE TRIGGER imports_delete BEFORE DELETE ON imports BEGIN
     SELECT RAISE(ABORT, 'imports: an imported run stays one, unless retention removes it and its files are gone')
@@ -75,6 +77,12 @@ CREATE TRIGGER imported_files_update BEFORE UPDATE ON imported_files BEGIN
     SELECT RAISE(ABORT, 'imported_files: a row is replaced, never changed');
 END;
 
+CREATE TRIGGER imported_files_delete BEFORE DELETE ON imported_files BEGIN
+    SELECT RAISE(ABORT, 'imported_files: a file goes only with its run, or if an import replaces it')
+        WHERE NOT EXISTS (SELECT 1 FROM removals WHERE run_id = OLD.run_id)
+          AND NOT EXISTS (SELECT 1 FROM imports WHERE run_id = OLD.run_id AND replacing = 1);
+END;
+
 CREATE TABLE quarantine (
     -- Partial lines: bytes without a newline at the end of an imported journal, cut off there by a crash.
     run_id      TEXT NOT NULL,
@@ -112,6 +120,12 @@ CREATE TRIGGER quarantine_insert BEFORE INSERT ON quarantine BEGIN
 END;
 CREATE TRIGGER quarantine_update BEFORE UPDATE ON quarantine BEGIN
     SELECT RAISE(ABORT, 'quarantine: a kept line never changes');
+END;
+
+CREATE TRIGGER quarantine_delete BEFORE DELETE ON quarantine BEGIN
+    SELECT RAISE(ABORT, 'quarantine: a kept line goes only with its run, or if an import replaces it')
+        WHERE NOT EXISTS (SELECT 1 FROM removals WHERE run_id = OLD.run_id)
+          AND NOT EXISTS (SELECT 1 FROM imports WHERE run_id = OLD.run_id AND replacing = 1);
 END;
 
 CREATE TRIGGER runs_delete_imported BEFORE DELETE ON runs BEGIN

@@ -49,6 +49,9 @@ END;
 CREATE TRIGGER shadow_evidence_update BEFORE UPDATE ON shadow_evidence BEGIN
     SELECT RAISE(ABORT, 'shadow_evidence: evidence stays with its run')
         WHERE NEW.run_id IS NOT OLD.run_id;
+    SELECT RAISE(ABORT, 'shadow_evidence: a count never goes down; delete the row to begin anew')
+        WHERE NEW.matches < OLD.matches OR NEW.mismatches < OLD.mismatches OR NEW.lags < OLD.lags
+           OR NEW.errors < OLD.errors OR NEW.comparisons > OLD.comparisons + 1;
     SELECT RAISE(ABORT, 'shadow_evidence: comparisons is the sum of the outcomes, none of them below 0')
         WHERE NEW.comparisons <> NEW.matches + NEW.mismatches + NEW.lags + NEW.errors
            OR min(NEW.matches, NEW.mismatches, NEW.lags, NEW.errors) < 0;

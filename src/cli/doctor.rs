@@ -236,6 +236,10 @@ fn told_remedy(remedy: &Remedy) -> String {
     match remedy {
         Remedy::Command(_) => format!("do: {}", printable(&remedy.text())),
         Remedy::Sql(_) => "do: run in sqlite3 the statements that --json has under remedy.sql".to_owned(),
+        Remedy::Deletion(_) => {
+            "do: read the statements that --json has under remedy.deletion, then run them in sqlite3"
+                .to_owned()
+        }
         Remedy::Advice(text) => printable(text).into_owned(),
     }
 }

@@ -88,14 +88,13 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     // receipt_fault(receipt, sha256, byte_size, recovered_at, owner_pid, prior_status, checkpoint) -> the rule that a row of
     // recoveries breaks; null for a receipt. checkpoint: the body of the latest one before it, or null.
     add(connection, "receipt_fault", 7, |arguments| {
-        let text = |at| bytes(arguments, at).and_then(|bytes| std::str::from_utf8(bytes).ok());
         let stored = receipt::Stored {
             bytes: bytes(arguments, 0).unwrap_or_default(),
-            sha256: text(1).unwrap_or_default(),
+            sha256: text(arguments, 1).unwrap_or_default(),
             byte_size: arguments.get_raw(2).as_i64().unwrap_or(-1),
-            recovered_at: text(3).unwrap_or_default(),
+            recovered_at: text(arguments, 3).unwrap_or_default(),
             owner_pid: arguments.get_raw(4).as_i64().ok(),
-            prior_status: text(5),
+            prior_status: text(arguments, 5),
         };
         stored.check(object(arguments, 6).as_ref()).err()
     })?;
@@ -110,7 +109,7 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     })
 }
 
-fn add<T: ToSql + 'static>(
+pub(crate) fn add<T: ToSql + 'static>(
     connection: &Connection,
     name: &'static str,
     arguments: i32,
@@ -121,6 +120,14 @@ fn add<T: ToSql + 'static>(
         // A schema can't call them: neither a view nor a trigger of the file, nor an index that somebody put there.
         | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function(name, arguments, flags, move |context| Ok(answer(context)))
+}
+
+/// A text argument; none for another type and for bytes that are not UTF-8.
+pub(crate) fn text<'a>(arguments: &'a Context<'_>, at: usize) -> Option<&'a str> {
+    match arguments.get_raw(at) {
+        ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok(),
+        _ => None,
+    }
 }
 
 /// The bytes of a text or blob argument.

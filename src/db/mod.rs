@@ -11,7 +11,7 @@
 
 mod change;
 mod create;
-mod functions;
+pub(crate) mod functions;
 pub(crate) mod home;
 pub(crate) mod inspect;
 mod limits;

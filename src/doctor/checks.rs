@@ -15,7 +15,7 @@ use crate::id::RunId;
 use crate::lock::{self, Judge, LockState};
 
 /// How many findings of one kind are given at most; docs/OPERATIONS.md says so.
-const MOST: i64 = 20;
+pub(super) const MOST: i64 = 20;
 
 /// The page size of a store in bytes: SQLite's default.
 const PAGE_SIZE: i64 = 4096;
@@ -105,7 +105,7 @@ pub(super) fn locks(connection: &Connection, store: &Path, judge: &Judge<'_>) ->
         collect(connection, include_str!("sql/locks.sql"), &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut findings = Vec::new();
     for (name, has_run) in rows {
-        let remove = Remedy::Sql(format!("DELETE FROM locks WHERE run_id = {};", literal(&name)));
+        let remove = Remedy::Deletion(format!("DELETE FROM locks WHERE run_id = {};", literal(&name)));
         if !has_run {
             let what = "the store has a lock of a run that is not there";
             findings.push(Finding::of_run(&name, Kind::LockWithoutRun, what, remove));
@@ -176,7 +176,7 @@ pub(super) fn orphans(connection: &Connection, expected: &Expected) -> Result<Ve
     }
     let what = format!("{count} checkpoints of {bytes} bytes are named by no event");
     // The trigger lets a checkpoint be removed only together with its run.
-    let remedy = Remedy::Sql(format!(
+    let remedy = Remedy::Deletion(format!(
         "BEGIN;\nDROP TRIGGER checkpoints_delete;\n{}\n{}\nCOMMIT;",
         include_str!("sql/remove_orphaned_checkpoints.sql").trim(),
         expected.trigger("checkpoints_delete")
@@ -189,14 +189,19 @@ pub(super) fn orphans(connection: &Connection, expected: &Expected) -> Result<Ve
 /// # Errors
 /// SQLite's own.
 pub(super) fn removals(connection: &Connection) -> Result<Vec<Finding>> {
-    let runs: Vec<String> =
-        collect(connection, include_str!("sql/unfinished_removals.sql"), &[], |row| row.get(0))?;
+    let sql = include_str!("sql/unfinished_removals.sql");
+    let runs: Vec<(String, bool)> = collect(connection, sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(runs
         .into_iter()
-        .map(|run_id| {
-            let sql = include_str!("sql/finish_removal.sql").replace(":run_id", &literal(&run_id));
-            let what = "the removal of the run was begun and not finished";
-            Finding::of_run(&run_id, Kind::RemovalUnfinished, what, Remedy::Sql(sql.trim().to_owned()))
+        .map(|(run_id, is_whole)| {
+            let (what, remedy) = if is_whole {
+                let sql = format!("DELETE FROM removals WHERE run_id = {};", literal(&run_id));
+                ("the removal of the run was begun, and nothing of it is removed", Remedy::Sql(sql))
+            } else {
+                let sql = include_str!("sql/finish_removal.sql").replace(":run_id", &literal(&run_id));
+                ("the removal of the run was begun and not finished", Remedy::Deletion(sql.trim().to_owned()))
+            };
+            Finding::of_run(&run_id, Kind::RemovalUnfinished, what, remedy)
         })
         .collect())
 }
@@ -270,6 +275,45 @@ pub(super) fn rounds(connection: &Connection, now: DateTime<Utc>) -> Result<Vec<
         .collect())
 }
 
+/// Runs that have not ended and have no lock, so that neither an owner nor recovery ends them.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn unheld_runs(connection: &Connection) -> Result<Vec<Finding>> {
+    let most = named_params! { ":most": MOST };
+    let runs: Vec<String> = collect(connection, include_str!("sql/unheld_runs.sql"), most, |row| row.get(0))?;
+    Ok(runs
+        .into_iter()
+        .map(|run_id| {
+            let remedy = Remedy::advice(format!(
+                "take the lock with legbook runs start {run_id} --resume, then end the run with legbook runs finish {run_id} failed",
+            ));
+            let what = "the run has not ended, and nobody holds its lock";
+            Finding::of_run(&run_id, Kind::RunUnheld, what, remedy)
+        })
+        .collect())
+}
+
+/// Reports that say that they were finalized, and that the queue does not know.
+///
+/// # Errors
+/// SQLite's own.
+pub(super) fn uncounted_reports(connection: &Connection) -> Result<Vec<Finding>> {
+    let most = named_params! { ":most": MOST };
+    let numbers: Vec<i64> =
+        collect(connection, include_str!("sql/uncounted_reports.sql"), most, |row| row.get(0))?;
+    Ok(numbers
+        .into_iter()
+        .map(|number| {
+            let what = format!("pending report {number} was finalized, and no topic of it is in the queue");
+            let remedy = Remedy::advice(
+                "run legbook handoff finalize again while the report is current; else the topics of that sweep are not counted",
+            );
+            Finding::new(Kind::QueueBehind, what, remedy)
+        })
+        .collect())
+}
+
 /// The store's id, where it has exactly one and that is well formed.
 ///
 /// # Errors
@@ -289,7 +333,7 @@ pub(super) fn count_runs(connection: &Connection) -> Result<u64> {
     Ok(connection.query_row(include_str!("sql/count_runs.sql"), [], |row| row.get(0))?)
 }
 
-fn collect<T>(
+pub(super) fn collect<T>(
     connection: &Connection,
     sql: &str,
     params: &[(&str, &dyn rusqlite::ToSql)],

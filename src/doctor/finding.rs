@@ -121,6 +121,24 @@ kinds! {
     ReceiptOfOtherBytes "receipt-of-other-bytes" Warn,
     /// What the handoff or a stage has stored is not what its digest says.
     ContentDamaged "content-damaged" Fail,
+    /// A row is under a name that no command can reach.
+    NameInvalid "name-invalid" Fail,
+    /// A column that holds a time holds something else.
+    TimeInvalid "time-invalid" Fail,
+    /// A removal tells of no journal that a run can have had.
+    RemovalDamaged "removal-damaged" Fail,
+    /// Rows of the handoff contradict each other.
+    HandoffDamaged "handoff-damaged" Fail,
+    /// Rows of pipelines, stages and markers contradict each other.
+    StagesDamaged "stages-damaged" Fail,
+    /// Rows of imported runs contradict each other.
+    ImportDamaged "import-damaged" Fail,
+    /// Shadow evidence contradicts itself or its journal.
+    ShadowDamaged "shadow-damaged" Fail,
+    /// A run that has not ended, and nobody holds it.
+    RunUnheld "run-unheld" Warn,
+    /// A report was finalized, and none of its topics is in the queue.
+    QueueBehind "queue-behind" Warn,
     /// A round of the handoff is older than its protocol allows.
     RoundExpired "round-expired" Warn,
     /// A journal is shorter than the heads file has seen it.
@@ -136,8 +154,10 @@ kinds! {
 pub enum Remedy {
     /// A command, its arguments one by one.
     Command(Vec<String>),
-    /// Statements for `sqlite3 STORE`.
+    /// Statements for `sqlite3 STORE` that delete nothing but what they put in again.
     Sql(String),
+    /// Statements for `sqlite3 STORE` that delete rows, apart from repairs, so that nobody runs them with those.
+    Deletion(String),
     /// No command can do it; what a person can do.
     Advice(String),
 }
@@ -164,7 +184,7 @@ impl Remedy {
                 // A word with a NUL can't be typed; no path of the system holds one.
                 shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
             }
-            Self::Sql(text) | Self::Advice(text) => text.clone(),
+            Self::Sql(text) | Self::Deletion(text) | Self::Advice(text) => text.clone(),
         }
     }
 
@@ -172,11 +192,12 @@ impl Remedy {
         match self {
             Self::Command(_) => "command",
             Self::Sql(_) => "sql",
+            Self::Deletion(_) => "deletion",
             Self::Advice(_) => "advice",
         }
     }
 
-    /// `{"command": …}`, `{"sql": …}` or `{"advice": …}`, each a text.
+    /// `{"command": …}`, `{"sql": …}`, `{"deletion": …}` or `{"advice": …}`, each a text.
     pub fn to_json(&self) -> Value {
         Value::Object(object([(self.member(), Value::from(self.text()))]))
     }

@@ -8,14 +8,16 @@
 //! A file that SQLite finds damaged is still asked, question by question; one that can't be answered is a finding.
 //!
 //! * `verdict`, `finding`, `report`: the data. `runs`: the verdict on a run. `schema`, `bounds`, `files`, `checks`: the
-//!   store. `heads`: what is kept outside. How the store is opened is db's `inspect`.
+//!   store. `rows`: what the triggers guard, asked again. `heads`: what is kept outside. How the store is opened is db's `inspect`.
 
 mod bounds;
 mod checks;
 mod files;
 mod finding;
+mod functions;
 mod heads;
 mod report;
+mod rows;
 mod runs;
 mod schema;
 mod verdict;
@@ -179,6 +181,7 @@ impl Examination<'_> {
     fn run(mut self) -> Result<Report> {
         let Options { full, clock, processes, .. } = self.options;
         self.options.progress.more(2);
+        functions::register(self.connection)?;
         let version: i64 = self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         self.keep(checks::file(self.connection, self.path, full))?;
         self.keep(checks::settings(self.connection, self.path, self.options.alone))?;
@@ -217,6 +220,11 @@ impl Examination<'_> {
         self.keep(checks::orphans(connection, expected))?;
         self.keep(checks::removals(connection))?;
         self.keep(checks::rounds(connection, judge.now))?;
+        self.keep(checks::unheld_runs(connection))?;
+        self.keep(checks::uncounted_reports(connection))?;
+        for (kind, sql) in rows::QUESTIONS {
+            self.keep(rows::ask(connection, *kind, sql))?;
+        }
         if self.options.full {
             self.keep(checks::checkpoints(connection))?;
             self.keep(checks::contents(connection))?;
@@ -292,16 +300,10 @@ impl Examination<'_> {
         for run in &runs {
             let mut findings = Vec::new();
             let verdict = court.judge(run, &mut findings);
-            let mut verdict = match self.answered(verdict)? {
+            let verdict = match self.answered(verdict)? {
                 Some(verdict) => verdict,
                 None => court.unreadable(run),
             };
-            let is_of_run = |finding: &Finding| finding.run_id.as_ref() == Some(&run.run_id);
-            if self.findings.iter().any(|other| other.kind == Kind::ReceiptDamaged && is_of_run(other)) {
-                // Every command that needs the run's last snapshot is refused.
-                findings.iter_mut().for_each(|finding| finding.remedy = checks::restore());
-                verdict.remedy = verdict.remedy.map(|_| checks::restore());
-            }
             self.findings.append(&mut findings);
             report.runs.push(verdict);
             self.options.progress.step();

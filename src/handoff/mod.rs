@@ -37,6 +37,7 @@ mod report;
 mod report_topics;
 mod round;
 mod status;
+pub(crate) mod stored;
 mod strict;
 mod writing;
 

@@ -170,6 +170,7 @@ struct StoredReport {
     input_count: i64,
     body: Option<Raw>,
     expired: bool,
+    may_be_current: bool,
 }
 
 impl StoredReport {
@@ -183,6 +184,7 @@ impl StoredReport {
             input_count: row.get("input_count")?,
             body: sealed(row, "body")?,
             expired: row.get("expired")?,
+            may_be_current: row.get("may_be_current")?,
         })
     }
 
@@ -192,6 +194,10 @@ impl StoredReport {
             bundle_id: self.bundle_id.clone(),
             fault,
         };
+        if !self.may_be_current {
+            let fault = "it is current, and its round is not or a later pending report exists";
+            return Err(corrupt(fault).into());
+        }
         let Some(body) = self.body else { return Err(corrupt("it is not what was stored").into()) };
         let value = body.value();
         let says = |key: &str, column: &str| text_of(value.get(key)).as_deref() == Some(column);

@@ -267,6 +267,7 @@ struct StoredRound {
     nomination_count: i64,
     body: Option<Raw>,
     expired: bool,
+    may_be_current: bool,
 }
 
 impl StoredRound {
@@ -278,6 +279,7 @@ impl StoredRound {
             nomination_count: row.get("nomination_count")?,
             body: sealed(row, "head")?,
             expired: row.get("expired")?,
+            may_be_current: row.get("may_be_current")?,
         })
     }
 
@@ -287,6 +289,9 @@ impl StoredRound {
             bundle_id: self.bundle_id.clone(),
             fault,
         };
+        if !self.may_be_current {
+            return Err(corrupt("it is current, and the store has a later round").into());
+        }
         let Some(bundle) = self.body else {
             return Err(corrupt("its head is not what was stored").into());
         };

@@ -2,7 +2,7 @@
 //!
 //! Nothing here commits: an import is part of one transaction, and so is what an export reads.
 
-use rusqlite::{OptionalExtension, Transaction, named_params};
+use rusqlite::{OptionalExtension, Transaction, named_params, params};
 
 use crate::db::{change_one, delete};
 use crate::digest::Digest;
@@ -123,8 +123,12 @@ pub(super) fn partial_bytes(tx: &Transaction<'_>, run_id: &RunId, partial: &Kept
 
 /// Drops all that the store keeps of `run_id`: something else comes in its place.
 pub(super) fn clear(tx: &Transaction<'_>, run_id: &RunId) -> Result<()> {
+    // The triggers let files go only while the row says so.
+    let replacing = "UPDATE imports SET replacing = ?2 WHERE run_id = ?1";
+    change_one(tx, replacing, params![run_id.as_str(), 1])?;
     delete(tx, "imported_files WHERE run_id = ?1", [run_id.as_str()])?;
-    delete(tx, "quarantine WHERE run_id = ?1", [run_id.as_str()])
+    delete(tx, "quarantine WHERE run_id = ?1", [run_id.as_str()])?;
+    change_one(tx, replacing, params![run_id.as_str(), 0])
 }
 
 /// What is to be kept of a run, with its bytes.

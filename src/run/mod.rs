@@ -26,7 +26,7 @@ mod write;
 
 pub use export::{Exported, export};
 pub use project::project;
-pub use query::{Details, RunJson, at, events, get, list, resolve, show};
+pub use query::{Details, RunJson, at, events, get, list, resolve, show, unreadable_runs};
 pub use snapshot::{Failure, ends_run, known_statuses};
 pub use start::{StartRequest, Started, let_go, register, start};
 pub use status::{Finished, StatusChange, finish, has_ended, set_status};

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Transaction};
 use crate::checkpoint;
 use crate::db::Store;
 use crate::digest::Digest;
-use crate::error::{CheckpointError, Result, RunError};
+use crate::error::{CheckpointError, Error, Result, RunError};
 use crate::event::Event;
 use crate::id::RunId;
 use crate::journal;
@@ -52,7 +52,7 @@ pub fn resolve(store: &Store, text: &str, cwd: &Path) -> Result<RunId> {
     })
 }
 
-/// All runs, the newest first.
+/// All runs with a valid id, the newest first. [`unreadable_runs`] counts the others.
 ///
 /// # Errors
 /// The store's own.
@@ -60,7 +60,20 @@ pub fn list(store: &Store) -> Result<Vec<Run>> {
     store.read(|tx| {
         let mut statement = tx.prepare_cached(include_str!("sql/list.sql"))?;
         let rows = statement.query_map([], Run::from_row)?;
-        rows.map(|row| row?).collect()
+        let runs = rows.filter(|row| !matches!(row, Ok(Err(Error::Id(_))))).map(|row| row?);
+        runs.collect()
+    })
+}
+
+/// How many runs [`list`] leaves out because their id is not valid. Doctor names them.
+///
+/// # Errors
+/// The store's own.
+pub fn unreadable_runs(store: &Store) -> Result<usize> {
+    store.read(|tx| {
+        let mut statement = tx.prepare_cached(include_str!("sql/list.sql"))?;
+        let rows = statement.query_map([], Run::from_row)?;
+        Ok(rows.filter(|row| matches!(row, Ok(Err(Error::Id(_))))).count())
     })
 }
 

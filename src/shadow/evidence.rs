@@ -70,6 +70,16 @@ impl Counts {
         self.comparisons = self.comparisons.saturating_add(1);
     }
 
+    /// How many comparisons came out as `outcome`.
+    pub(super) fn of(self, outcome: Outcome) -> i64 {
+        match outcome {
+            Outcome::Match => self.matches,
+            Outcome::Lag => self.lags,
+            Outcome::Mismatch => self.mismatches,
+            Outcome::Error => self.errors,
+        }
+    }
+
     /// Whether none is negative and the four add up.
     pub(super) fn add_up(self) -> bool {
         let four = [self.matches, self.mismatches, self.lags, self.errors];

@@ -188,6 +188,11 @@ fn read_record(object: &Object, name: impl Fn(&'static str) -> &'static str) -> 
 }
 
 impl Evidence {
+    fn kept(&self, outcome: Outcome) -> i64 {
+        let kept = self.recent_records.iter().filter(|record| record.outcome == outcome).count();
+        i64::try_from(kept).unwrap_or(i64::MAX)
+    }
+
     /// The rules that hold for evidence wherever it is kept.
     pub(super) fn checked(self) -> Result<Self, Fault> {
         if !self.counts.add_up() {
@@ -201,6 +206,9 @@ impl Evidence {
         let mut records = self.last.iter().chain(&self.recent_records);
         if records.any(|record| (record.outcome == Outcome::Error) != record.category.is_some()) {
             return Err("an error, and nothing else, has a category");
+        }
+        if Outcome::ALL.iter().any(|outcome| self.kept(*outcome) > self.counts.of(*outcome)) {
+            return Err("the kept records contradict the counts");
         }
         if (self.counts.comparisons > 0) != self.last.is_some() {
             return Err("the last comparison is missing");

@@ -82,7 +82,7 @@ fn resumable(run: &RunRow, today: NaiveDate, keep_days: u32) -> Option<NaiveDate
 }
 
 /// Whether runs of this version can be resumed.
-pub(super) fn is_known(schema_version: i64) -> bool {
+pub(crate) fn is_known(schema_version: i64) -> bool {
     schema_version == SCHEMA_VERSION || MIGRATIONS.iter().any(|migration| migration.from == schema_version)
 }
 

@@ -21,6 +21,7 @@ mod save;
 mod status;
 
 pub use artifact::Artifact;
+pub(crate) use begin::is_known as is_known_version;
 pub use begin::{Begin, Begun, SCHEMA_VERSION, begin};
 pub use directory::{Exported, Imported, Shortfall, export, import};
 pub use invalidate::{Invalidated, done, invalidate};

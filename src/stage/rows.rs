@@ -73,13 +73,20 @@ pub(super) fn clear(transaction: &Transaction<'_>, pipeline: &PipelineName) -> R
 }
 
 /// The completed stages' names in order, as they stand in the store, whoever wrote them.
+///
+/// # Errors
+/// [`StageError::Damaged`] if a position is missing: what is completed is then no prefix of the pipeline.
 pub(super) fn completed_as_written(
     transaction: &Transaction<'_>,
     pipeline: &PipelineName,
 ) -> Result<Vec<String>> {
     let mut statement = transaction.prepare_cached(include_str!("sql/completed.sql"))?;
-    let names = statement.query_map([pipeline.as_str()], |row| row.get(0))?;
-    Ok(names.collect::<rusqlite::Result<_>>()?)
+    let rows = statement.query_map([pipeline.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows: Vec<(String, i64)> = rows.collect::<rusqlite::Result<_>>()?;
+    if (1_i64..).zip(&rows).any(|(position, row)| row.1 != position) {
+        return Err(damaged(pipeline, "its stages are not at positions 1, 2, and so on"));
+    }
+    Ok(rows.into_iter().map(|(name, _)| name).collect())
 }
 
 /// The completed stages' names in order.

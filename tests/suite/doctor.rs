@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::support::{LEGBOOK, Workspace};
 
-const POOL: &str = r#"{"domain": "ai", "tier": "deep", "from_date": "2026-11-01", "to_date": "2026-11-30",
+pub(crate) const POOL: &str = r#"{"domain": "ai", "tier": "deep", "from_date": "2026-11-01", "to_date": "2026-11-30",
     "context": {"enrichment_source_boundary": null, "requested_sources": ["reddit"], "lookback_days": 30}, "source_status": {"reddit": {"state": "ok"}}, "warnings": [],
     "nominations": [{"cluster_id": "c1", "heuristic_name": "Gemma 4", "heuristic_junk": false,
          "nomination": {"name": "gemma", "items": [{"title": "Gemma 4 is out", "source": "reddit"}]}}]}"#;

@@ -117,7 +117,13 @@ impl Patient {
             }
             let statements: Vec<&str> = remedies
                 .iter()
-                .filter_map(|remedy| if let Remedy::Sql(sql) = remedy { Some(sql.as_str()) } else { None })
+                .filter_map(|remedy| {
+                    if let Remedy::Sql(sql) | Remedy::Deletion(sql) = remedy {
+                        Some(sql.as_str())
+                    } else {
+                        None
+                    }
+                })
                 .collect();
             // One may make another one needless, so each is followed by a new look.
             // The heads are accepted once the store itself is well.
@@ -171,7 +177,7 @@ impl Patient {
     fn apply(&self, name: &str, remedy: &Remedy) {
         let output = match remedy {
             Remedy::Command(words) => self.command(&words[0]).args(&words[1..]).output().unwrap(),
-            Remedy::Sql(sql) => {
+            Remedy::Sql(sql) | Remedy::Deletion(sql) => {
                 self.command("sqlite3").arg("-bail").arg(self.clinic.store()).arg(sql).output().unwrap()
             }
             Remedy::Advice(text) => unreachable!("{name}: no command in {text}"),

@@ -77,16 +77,26 @@ pub(super) fn remedy(error: &HandoffError, call: &LegCall) -> String {
         }
         HandoffError::Stale { record: Record::Bundle, .. }
         | HandoffError::Expired { record: Record::Bundle, .. }
-        | HandoffError::Version { record: Record::Bundle }
-        | HandoffError::Corrupt { record: Record::Bundle, .. } => {
+        | HandoffError::Version { record: Record::Bundle } => {
             format!("begin again with a new sweep: {}", call.nominate())
+        }
+        HandoffError::Corrupt { record: Record::Bundle, .. } => {
+            format!(
+                "begin again with a new sweep: {} (legbook doctor --full shows what was changed)",
+                call.nominate()
+            )
         }
         HandoffError::Stale { .. }
         | HandoffError::Expired { .. }
         | HandoffError::FromTheFuture { .. }
-        | HandoffError::Version { .. }
-        | HandoffError::Corrupt { .. } => format!(
+        | HandoffError::Version { .. } => format!(
             "run {} and {} again, or begin with {} if the bundle is stale too",
+            call.command("judge"),
+            call.command("report"),
+            call.nominate()
+        ),
+        HandoffError::Corrupt { .. } => format!(
+            "run {} and {} again, or begin with {} if the bundle is stale too (legbook doctor --full shows what was changed)",
             call.command("judge"),
             call.command("report"),
             call.nominate()

@@ -400,7 +400,9 @@ fn stage_remedy(error: &StageError, program: &str) -> String {
             return format!("begin one: {program} stage begin --pipeline {pipeline}");
         }
         StageError::Damaged { pipeline, .. } => {
-            return format!("start over: {program} stage begin --fresh --pipeline {pipeline}");
+            return format!(
+                "see {program} doctor --full; to start over: {program} stage begin --fresh --pipeline {pipeline}"
+            );
         }
         StageError::DigestMismatch { stage, pipeline } => {
             return format!("make it again after: {program} stage invalidate {stage} --pipeline {pipeline}");

@@ -72,6 +72,7 @@ fn put_back(context: &Context, store: &Store, run_id: &RunId) -> Result<Exit, Fa
 /// Every run, the oldest first.
 fn all(context: &Context, store: &Store, parent: &Path) -> Result<Exit, Failure> {
     let render = context.render;
+    super::list::note_unreadable(context, run::unreadable_runs(store)?);
     let runs = run::list(store)?;
     let bar = progress_bar(render, "export");
     bar.set_length(runs.len() as u64);

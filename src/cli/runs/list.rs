@@ -22,7 +22,10 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
     let mut runs = match context.open_if_there()? {
-        Some(store) => run::list(&store)?,
+        Some(store) => {
+            note_unreadable(context, run::unreadable_runs(&store)?);
+            run::list(&store)?
+        }
         None => {
             // Who named a store meant one that is there.
             if context.names_store() {
@@ -52,6 +55,15 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     let text = table(render, &["RUN", "STATUS", "STARTED", "FINISHED", "JOURNAL", "TASK"], rows);
     render.answer(&answer, &text)?;
     Ok(Exit::DONE)
+}
+
+/// Says that runs are left out because of their ids.
+pub(super) fn note_unreadable(context: &Context, count: usize) {
+    if count > 0 {
+        context
+            .render
+            .note(&format!("{count} runs are left out: their ids are not valid; see legbook doctor"));
+    }
 }
 
 /// A task's beginning: it may be a whole letter.

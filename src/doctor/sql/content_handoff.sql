@@ -9,7 +9,15 @@ WHERE sha256(head) <> sha256
 UNION ALL
 SELECT 'nomination ' || position || ' of round ' || bundle_id
 FROM nominations
-WHERE sha256(body) <> sha256
+WHERE sha256(body) <> sha256 OR token_text(body, 'id') IS NOT nomination_id
+UNION ALL
+SELECT 'the judgment of ' || nomination_id || ' at attempt ' || attempt || ' of round ' || bundle_id
+FROM judgments
+WHERE NOT judgment_is(body, name, junk, worthiness)
+UNION ALL
+SELECT 'the angle of ' || nomination_id || ' at attempt ' || attempt || ' of pending report ' || pending_number
+FROM angles
+WHERE NOT angle_is(body, podcast, x_article)
 UNION ALL
 SELECT 'the pending report ' || pending_number || ' of round ' || bundle_id
 FROM pending_reports

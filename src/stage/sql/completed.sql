@@ -1,1 +1,1 @@
-SELECT name FROM stages WHERE pipeline = ?1 ORDER BY position
+SELECT name, position FROM stages WHERE pipeline = ?1 ORDER BY position

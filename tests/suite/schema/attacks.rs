@@ -83,10 +83,11 @@ pub(super) fn allowed(seed: &Seed) -> Vec<String> {
             seed.bytes + next.len() + 1
         ),
         "INSERT INTO runs (run_number, run_id, created_at) VALUES (4, 'A-z_0.9', '')".to_owned(),
-        "UPDATE runs SET status = 'failed', run_dir = NULL WHERE run_id = 'run-1'".to_owned(),
+        "UPDATE runs SET status = 'failed', run_dir = '/elsewhere' WHERE run_id = 'run-1'".to_owned(),
         "UPDATE runs SET journaled_at = '2026-03-04T05:06:07.000000Z' WHERE run_id = 'run-2'".to_owned(),
         "UPDATE settings SET value = 10000000 WHERE key = 'max-journal-events'".to_owned(),
         "UPDATE settings SET value = 12 WHERE key = 'max-journal-events'".to_owned(),
+        "INSERT INTO removals VALUES ('run-2', '', 0, NULL); DELETE FROM removals".to_owned(),
         format!("UPDATE locks SET pid = 1, lease_seconds = 60; {CLAIM}; DELETE FROM locks"),
         format!(
             "{CLAIM}; {CLAIM}; UPDATE locks SET claim_id = NULL, claimed_at = NULL, claim_pid = NULL, pid = 9"

@@ -254,7 +254,23 @@ fn reports(add: &mut Add<'_>) {
         let sql = format!("UPDATE OR REPLACE pending_reports SET {change} WHERE bundle_id = 'new'");
         add("pending_reports_update", rule, &sql);
     }
-    for column in ["superseded_at", "expired_at", "finalized_at"] {
+    let finalize =
+        "UPDATE pending_reports SET finalized_at = '2026-03-04T05:06:07.000000Z' WHERE superseded_at IS NULL";
+    for change in ["NULL", "'2026-03-04T05:06:08.000000Z'"] {
+        let sql = format!(
+            "{finalize}; UPDATE pending_reports SET finalized_at = {change} WHERE superseded_at IS NULL"
+        );
+        add("pending_reports_update", rule, &sql);
+    }
+    let late = "pending_reports: only the current one is finalized, at a time after it was stored";
+    for sql in [
+        finalize.replace("IS NULL", "IS NOT NULL"),
+        finalize.replace("2026-03-04T05:06:07.000000Z", "later"),
+        format!("UPDATE pending_reports SET expired_at = 'now'; {finalize}"),
+    ] {
+        add("pending_reports_finalized", late, &sql);
+    }
+    for column in ["superseded_at", "expired_at"] {
         for change in ["NULL", "'later'"] {
             let once = format!("UPDATE pending_reports SET {column} = coalesce({column}, 'now')");
             let sql =
@@ -343,7 +359,10 @@ pub(super) fn allowed() -> Vec<String> {
         rounds(&format!("{}; {}", judgment("new", 1, "n2"), judgment("new", 2, "n2"))),
         rounds(&judgment("new", 2, "n2").replace("NULL, NULL, NULL", "'name', 1, 100")),
         rounds(&format!("{END_REPORT}; {}; {}", report("new"), input(3, 1, "n2"))),
-        rounds("UPDATE pending_reports SET expired_at = 'now', finalized_at = 'now'"),
+        rounds(
+            "UPDATE pending_reports SET finalized_at = '2026-03-04T05:06:07.000000Z' WHERE superseded_at IS NULL",
+        ),
+        rounds("UPDATE pending_reports SET expired_at = 'now'"),
         rounds(&angle(2, 2, "n1")),
         rounds("UPDATE queue SET covered_at = 'now' WHERE normalized_name = 'topic'"),
         rounds("INSERT INTO queue_counts VALUES ('topic', 'b', ''), ('done', 'a', '')"),

@@ -8,7 +8,7 @@ use legbook::digest::Digest;
 fn import() -> String {
     let large = Digest::of(&LARGE);
     format!(
-        "INSERT INTO imports VALUES ('run-2', '');
+        "INSERT INTO imports (run_id, imported_at) VALUES ('run-2', '');
          {};
          {};
          INSERT INTO imported_files VALUES
@@ -40,15 +40,26 @@ pub(super) fn all() -> Vec<Attack> {
     add(
         "imports_insert",
         "imports: this run is on the list",
-        "INSERT OR REPLACE INTO imports VALUES ('run-2', 'x')",
+        "INSERT OR REPLACE INTO imports (run_id, imported_at) VALUES ('run-2', 'x')",
     );
-    add("imports_insert", "imports: there is no such run", "INSERT INTO imports VALUES ('run-9', '')");
+    add(
+        "imports_insert",
+        "imports: there is no such run",
+        "INSERT INTO imports (run_id, imported_at) VALUES ('run-9', '')",
+    );
     let sql =
         "DELETE FROM locks; INSERT INTO removals SELECT 'run-long', '', sequence, event_digest FROM events
-               WHERE run_id = 'run-long' AND sequence = 12; INSERT INTO imports VALUES ('run-long', '')";
+               WHERE run_id = 'run-long' AND sequence = 12; INSERT INTO imports (run_id, imported_at) VALUES ('run-long', '')";
     add("imports_insert", "imports: this run is being removed", sql);
-    let rule = "imports: only imported_at changes";
+    let rule = "imports: only imported_at and replacing change";
     add("imports_update", rule, "UPDATE OR REPLACE imports SET run_id = 'run-1'");
+    add("imports_update", rule, "UPDATE imports SET replacing = 2");
+    let rule = "imported_files: a file goes only with its run, or if an import replaces it";
+    add("imported_files_delete", rule, "DELETE FROM imported_files WHERE path = 'run.json'");
+    let rule = "quarantine: a kept line goes only with its run, or if an import replaces it";
+    add("quarantine_delete", rule, "DELETE FROM quarantine");
+    let replaced = "UPDATE imports SET replacing = 1; UPDATE imports SET replacing = 0";
+    add("quarantine_delete", rule, &format!("{replaced}; DELETE FROM quarantine"));
     let rule = "imports: an imported run stays one, unless retention removes it and its files are gone";
     add("imports_delete", rule, "DELETE FROM imports");
     add("imports_delete", rule, &format!("{removed}; DELETE FROM imports"));

@@ -40,7 +40,17 @@ pub(super) fn all() -> Vec<Attack> {
         add("shadow_evidence_insert", sum, &evidence("'run-2'", counts));
     }
     add("shadow_evidence_update", sum, "UPDATE OR REPLACE shadow_evidence SET mismatches = 1");
-    add("shadow_evidence_update", sum, "UPDATE shadow_evidence SET matches = 3, mismatches = -2");
+    let rule = "shadow_evidence: a count never goes down; delete the row to begin anew";
+    for change in [
+        "matches = 2, lags = 0",
+        "matches = 0, lags = 2",
+        "comparisons = 1, lags = 0",
+        "comparisons = 4, matches = 3",
+        "matches = 0, mismatches = 1",
+        "matches = 3, mismatches = -2",
+    ] {
+        add("shadow_evidence_update", rule, &format!("UPDATE shadow_evidence SET {change}"));
+    }
     add(
         "shadow_evidence_update",
         "shadow_evidence: evidence stays with its run",

@@ -50,7 +50,21 @@ pub(super) fn all() -> Vec<Attack> {
     }
     let rule = "pipelines: schema_version is 1 or more";
     add("pipelines_insert", rule, &pipeline("'r'", "'2026-06-13'", "0"));
-    add("pipelines_update", rule, "UPDATE pipelines SET schema_version = -2");
+    let rule = "pipelines: schema_version only goes up, to 2";
+    for version in ["-2", "1", "3", "99"] {
+        add(
+            "pipelines_update",
+            rule,
+            &format!("UPDATE pipelines SET schema_version = {version} WHERE name = 'p'"),
+        );
+    }
+    let rule = "pipelines: a run of version 1 goes to 2 without its stage fetch";
+    let old = pipeline("'old'", "'2026-06-13'", "1");
+    let sql = format!(
+        "{old}; {}; UPDATE pipelines SET schema_version = 2 WHERE name = 'old'",
+        stage("old", "1", "'fetch'")
+    );
+    add("pipelines_update", rule, &sql);
     for change in ["name = 'q'", "name = 'r'", "run_date = '2026-06-14'", "begun_at = 'later'"] {
         let rule = "pipelines: only the schema_version of a run changes";
         add("pipelines_update", rule, &format!("UPDATE OR REPLACE pipelines SET {change} WHERE name = 'p'"));
@@ -183,7 +197,7 @@ pub(super) fn allowed() -> Vec<String> {
         runs(
             "UPDATE stages SET byte_size = 3, artifact = x'616263', sha256 = printf('%064x', 2), saved_at = 'later'",
         ),
-        runs("UPDATE pipelines SET schema_version = 3"),
+        runs("UPDATE pipelines SET schema_version = 2"),
         runs(
             "DELETE FROM stages WHERE name = 'verify'; DELETE FROM stages WHERE name = 'fetch'; DELETE FROM markers",
         ),

@@ -112,8 +112,11 @@ pub(super) fn plain() -> Vec<Attack> {
         ("removals_update", "removals: a removal never changes", &[
             "INSERT INTO removals VALUES ('run-2', '', 0, NULL); UPDATE OR REPLACE removals SET run_id = 'run-1'",
         ]),
-        ("removals_delete", "removals: a removal is never forgotten", &[
-            "INSERT INTO removals VALUES ('run-2', '', 0, NULL); DELETE FROM removals",
+        ("runs_update", "runs: a run with a directory keeps one", &["UPDATE runs SET run_dir = NULL"]),
+        ("removals_delete", "removals: a removal is never forgotten, unless the run is still whole", &[
+            "INSERT INTO removals VALUES ('run-2', '', 0, NULL); DELETE FROM runs WHERE run_id = 'run-2'; DELETE FROM removals",
+            "INSERT INTO removals SELECT run_id, '', sequence, event_digest FROM events WHERE run_id = 'run-long' AND sequence = 12;
+             DELETE FROM events WHERE run_id = 'run-long' AND sequence = 12; DELETE FROM removals",
         ]),
         ("checkpoints_update", "checkpoints: a checkpoint never changes", &[
             "UPDATE OR REPLACE checkpoints SET body = x''",
