@@ -55,8 +55,7 @@ END;
 CREATE TRIGGER pipelines_update BEFORE UPDATE ON pipelines BEGIN
     SELECT RAISE(ABORT, 'pipelines: only the schema_version of a run changes')
         WHERE NEW.name IS NOT OLD.name OR NEW.run_date IS NOT OLD.run_date OR NEW.begun_at IS NOT OLD.begun_at;
-    SELECT RAISE(ABORT, 'pipelines: schema_version only goes up, to 2')
-        WHERE NEW.schema_version < OLD.schema_version OR NEW.schema_version > max(OLD.schema_version, 2);
+    SELECT RAISE(ABORT, 'pipelines: schema_version is 1 or more') WHERE NEW.schema_version < 1;
     SELECT RAISE(ABORT, 'pipelines: a run of version 1 goes to 2 without its stage fetch')
         WHERE OLD.schema_version = 1 AND NEW.schema_version > 1
           AND EXISTS (SELECT 1 FROM stages WHERE pipeline = OLD.name AND name = 'fetch');

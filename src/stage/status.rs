@@ -53,6 +53,7 @@ impl Run {
 pub fn status(store: &Store, pipeline: &PipelineName) -> Result<Option<Run>> {
     store.read(|transaction| {
         let Some(run) = rows::run(transaction, pipeline)? else { return Ok(None) };
+        rows::completed_as_written(transaction, pipeline)?;
         let damaged = |what| rows::damaged(pipeline, what);
         let time = |text: &str| clock::parse_time(text).ok_or_else(|| damaged("a time in it is none"));
         let (mut completed, mut markers) = (Vec::new(), Vec::new());

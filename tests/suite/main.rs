@@ -69,6 +69,7 @@ mod store;
 mod store_shared;
 mod support;
 mod swallowed;
+mod sweep;
 mod tampered;
 mod watch;
 mod write_path;

@@ -185,7 +185,7 @@ fn no_command_of_stage_acknowledges_a_swallowed_row() {
     bench.step("stage begin --fresh", "");
     bench.step("stage save one -", "1");
     bench.step("stage save mark - --marker", "6");
-    bench.sql("DROP TRIGGER pipelines_update; UPDATE pipelines SET schema_version = 1");
+    bench.sql("UPDATE pipelines SET schema_version = 1");
     bench.step("stage begin", "");
     bench.run("stage save mark - --marker", "6").expect(0);
     bench.step("stage done", "");

@@ -66,4 +66,8 @@ UNION ALL
 SELECT 'topic ' || name || ' was surfaced by no run'
 FROM queue
 WHERE NOT EXISTS (SELECT 1 FROM queue_counts WHERE queue_counts.normalized_name = queue.normalized_name)
+UNION ALL
+SELECT 'topic ' || normalized_name || ' was counted for ' || run_ref || ', and no report has this run_ref'
+FROM queue_counts
+WHERE NOT EXISTS (SELECT 1 FROM pending_reports WHERE pending_reports.run_ref = queue_counts.run_ref)
 LIMIT :most;

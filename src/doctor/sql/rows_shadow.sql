@@ -5,8 +5,7 @@ WITH kept AS (
            sum(outcome = 'match') AS matches, sum(outcome = 'mismatch') AS mismatches,
            sum(outcome = 'lag') AS lags, sum(outcome = 'error') AS errors,
            sum(outcome NOT IN ('match', 'mismatch', 'lag', 'error') OR (outcome = 'error') <> (category IS NOT NULL)
-               OR (outcome = 'match' AND shadow_digest IS NOT projected_digest)
-               OR (outcome = 'match') <> (differing_fields = '[]' AND outcome <> 'error')
+               OR (outcome = 'match' AND (shadow_digest <> projected_digest OR differing_fields <> '[]'))
                OR NOT json_valid(differing_fields)) AS odd,
            sum(event_digest IS NOT NULL
                AND event_digest IS NOT (SELECT events.event_digest FROM events
@@ -27,6 +26,12 @@ SELECT 'run ' || run_id || ': ' ||
                 OR kept.lags > evidence.lags OR kept.errors > evidence.errors
                THEN 'the kept records contradict the counts'
            WHEN first = 1 AND records <> comparisons THEN 'the kept records contradict the counts'
+           WHEN (told_status IS NOT NULL) + (refused_sequence IS NOT NULL) + (journal_fault IS NOT NULL) > 1
+                OR (told_status IS NOT NULL AND NOT EXISTS (SELECT 1 FROM event_statuses WHERE status = told_status))
+                OR (refused_sequence IS NOT NULL
+                    AND NOT EXISTS (SELECT 1 FROM events
+                                    WHERE events.run_id = evidence.run_id AND events.sequence = refused_sequence))
+               THEN 'what the journal told last is not valid'
            WHEN odd > 0 THEN 'a kept record contradicts itself'
            WHEN elsewhere > 0 THEN 'a kept record names an event that the journal does not have'
        END AS fault

@@ -152,7 +152,8 @@ pub(super) fn allowed() -> Vec<String> {
     vec![
         // Taken in again.
         format!(
-            "{import}; DELETE FROM imported_files; DELETE FROM quarantine; UPDATE imports SET imported_at = 'later';
+            "{import}; UPDATE imports SET replacing = 1; DELETE FROM imported_files; DELETE FROM quarantine;
+             UPDATE imports SET imported_at = 'later', replacing = 0;
              INSERT INTO imported_files VALUES ('run-2', 'run.json', 0, printf('%064d', 1), x'')"
         ),
         // A partial line's own mode.
