@@ -288,3 +288,29 @@ fn everything_that_doctor_can_find_has_a_damage() {
     let shown: BTreeSet<String> = shown.into_iter().chain([newer]).collect();
     assert_eq!(shown, all);
 }
+
+#[test]
+fn every_name_in_the_table_of_rules_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let format = fs::read_to_string(root.join("docs/FORMAT.md")).unwrap();
+    let (_, section) = format.split_once("\n## Rules, and who holds them\n").unwrap();
+    let rows: Vec<&str> = section
+        .lines()
+        .skip_while(|line| *line != "| --- | --- | --- | --- | --- |")
+        .skip(1)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    assert!(rows.len() > 20, "{rows:?}");
+    let schema = fs::read_dir(root.join("migrations")).unwrap();
+    let schema: String = schema.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    for row in rows {
+        let cells: Vec<&str> =
+            row.trim_matches('|').split(" | ").map(|cell| cell.trim().trim_matches('`')).collect();
+        let [_, trigger, finding, fixture, reader] = cells[..] else { panic!("{row}") };
+        assert!(trigger == "-" || schema.contains(&format!("CREATE TRIGGER {trigger} ")), "{row}");
+        let path = root.join(format!("tests/fixtures/damage/{fixture}.sql"));
+        let finds = fs::read_to_string(path).unwrap_or_default();
+        assert!(fixture == "-" || finds.contains(&format!("-- finds: {finding}")), "{row}");
+        assert!(reader == "-" || root.join(reader).is_file(), "{row}");
+    }
+}

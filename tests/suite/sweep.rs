@@ -72,7 +72,10 @@ impl Whole {
 fn says(report: &Report) -> BTreeSet<String> {
     let findings = report.findings.iter().map(|found| format!("{} {:?}", found.kind.word(), found.run_id));
     let runs = report.runs.iter().filter_map(|run| Some(format!("{} {}", run.reason?.word(), run.run_id)));
-    findings.chain(runs).filter(|said| !said.starts_with("file-mode")).collect()
+    findings
+        .chain(runs)
+        .filter(|said| !said.starts_with("file-mode") && !said.starts_with("store-copy"))
+        .collect()
 }
 
 /// Rows for the tables that the clinic leaves empty: the legs of a handoff, an import, a receipt's claim, a removal.
