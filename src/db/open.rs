@@ -69,10 +69,19 @@ pub(super) fn real_path(path: &Path) -> Result<PathBuf> {
 pub(super) fn connect(path: &Path) -> Result<Connection> {
     check_files(path)?;
     let connection = Connection::open_with_flags(path, flags()).map_err(|error| opening(error, path))?;
+    // If the -shm cannot be made, SQLite knows no frame of the -wal. Its close would then delete the -wal, and what was
+    // committed in it, so a connection that never read the store leaves the -wal alone.
+    keep_wal(&connection, true).map_err(|error| opening(error, path))?;
     check_identity(&connection, path)?;
     prepare(&connection).map_err(|error| opening(error, path))?;
     restore_wal(&connection).map_err(|error| opening(error, path))?;
+    keep_wal(&connection, false).map_err(|error| opening(error, path))?;
     Ok(connection)
+}
+
+/// Says whether closing `connection` leaves the -wal as it is, instead of moving it into the file and deleting it.
+fn keep_wal(connection: &Connection, keep: bool) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep).map(drop)
 }
 
 /// Puts a store that somebody took out of WAL mode back into it. In another mode readers and writers block each other.

@@ -368,6 +368,36 @@ fn faults_while_stages_are_saved_and_handed_over() {
     }
 }
 
+/// A killed writer leaves a -wal with what it committed; here the -shm is missing too. SQLite has to make the -shm before it
+/// knows what the -wal holds.
+#[test]
+fn a_wal_outlives_an_opening_that_fails() {
+    let bench = Bench::new();
+    bench.workspace.legbook(["stage", "begin"]).expect(0);
+    let reader = Connection::open(bench.workspace.store()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM stages;").unwrap();
+    bench.workspace.legbook_reading(["stage", "save", "fetch"], r#"{"pages": 3}"#).expect(0);
+    bench.keep();
+    drop(reader);
+    let kept = bench.kept().join(".legbook");
+    assert!(fs::metadata(kept.join("store.db-wal")).unwrap().len() > 0);
+    fs::remove_file(kept.join("store.db-shm")).unwrap();
+    let list = Tried { words: &["runs", "list"], input: "", codes: &[1], done: &|_| true };
+    bench.put_back();
+    let (well, calls) = bench.call(&list, None);
+    well.expect(0);
+    for at in 1..=calls {
+        for (error, lasts) in
+            [(Errno::ENOSPC, true), (Errno::ENOSPC, false), (Errno::EIO, true), (Errno::EIO, false)]
+        {
+            bench.put_back();
+            let (answer, _) = bench.call(&list, Some((at, error, lasts)));
+            let load = bench.workspace.legbook(["stage", "load", "fetch"]);
+            assert_eq!(load.code, 0, "{error} at {at}, lasts {lasts}: {answer:?}\n{load:?}");
+        }
+    }
+}
+
 #[test]
 fn faults_while_a_round_is_handed_off() {
     let bench = Bench::new();
