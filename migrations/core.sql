@@ -58,7 +58,7 @@ CREATE TABLE settings (
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO settings (key, value, lowest, highest, meaning) VALUES
-    ('max-journal-events',   512,       8,     10000000,  'events that one run''s journal may hold'),
+    ('max-journal-events',   2048,      8,     10000000,  'events that one run''s journal may hold'),
     ('max-journal-bytes',    8388608,   65536, 536870912, 'bytes of one run''s journal, newlines counted'),
     ('max-checkpoint-bytes', 16777216,  1024,  536870912, 'bytes of one snapshot'),
     ('max-artifact-bytes',   268435456, 1024,  536870912, 'bytes of one stage artifact');

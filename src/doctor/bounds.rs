@@ -21,10 +21,30 @@ pub(crate) struct Bounds {
     pub(crate) checkpoint_bytes: u64,
 }
 
-impl Default for Bounds {
-    fn default() -> Self {
-        let JournalBounds { max_events, max_bytes } = JournalBounds::default();
-        Self { journal_events: max_events, journal_bytes: max_bytes, checkpoint_bytes: 16 * 1024 * 1024 }
+impl Bounds {
+    /// The fixed bounds of the legacy programs, by which their directories are judged.
+    pub(crate) const LEGACY: Self = Self {
+        journal_events: JournalBounds::LEGACY.max_events,
+        journal_bytes: JournalBounds::LEGACY.max_bytes,
+        checkpoint_bytes: 16 * 1024 * 1024,
+    };
+
+    /// The bounds of a new store, which count if the store's own cannot be read.
+    pub(super) fn of_new_store(expected: &Expected) -> Self {
+        let mut bounds = Self::LEGACY;
+        for (key, bound) in expected.bounds() {
+            bounds.set(key, bound.default);
+        }
+        bounds
+    }
+
+    fn set(&mut self, key: &str, value: u64) {
+        match key {
+            MAX_JOURNAL_EVENTS => self.journal_events = value,
+            MAX_JOURNAL_BYTES => self.journal_bytes = value,
+            MAX_CHECKPOINT_BYTES => self.checkpoint_bytes = value,
+            _ => {}
+        }
     }
 }
 
@@ -39,7 +59,7 @@ pub(super) fn read(
     store: &Path,
     findings: &mut Vec<Finding>,
 ) -> Result<Bounds> {
-    let mut bounds = Bounds::default();
+    let mut bounds = Bounds::of_new_store(expected);
     for (key, Bound { default, lowest, highest }) in expected.bounds() {
         // Asked as a signed number: a damaged one may be negative.
         let found: Option<i64> = connection
@@ -57,12 +77,7 @@ pub(super) fn read(
             ));
             continue;
         };
-        match key {
-            MAX_JOURNAL_EVENTS => bounds.journal_events = value,
-            MAX_JOURNAL_BYTES => bounds.journal_bytes = value,
-            MAX_CHECKPOINT_BYTES => bounds.checkpoint_bytes = value,
-            _ => {}
-        }
+        bounds.set(key, value);
     }
     Ok(bounds)
 }

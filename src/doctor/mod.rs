@@ -210,7 +210,9 @@ impl Examination<'_> {
     fn ask(&mut self, expected: &Expected, judge: Judge<'_>, report: &mut Report) -> Result<()> {
         let connection = self.connection;
         let mut settings = Vec::new();
-        let bounds = self.answered(bounds::read(connection, expected, self.path, &mut settings))?;
+        let bounds = self
+            .answered(bounds::read(connection, expected, self.path, &mut settings))?
+            .unwrap_or_else(|| Bounds::of_new_store(expected));
         self.findings.append(&mut settings);
         report.store_id = self.identity()?;
         self.keep(checks::foreign_keys(connection, expected))?;
@@ -235,7 +237,7 @@ impl Examination<'_> {
             Some(Place::Copy { home }) => Some(home),
             _ => None,
         };
-        self.judge_runs(bounds.unwrap_or_default(), judge, home.is_some(), report)?;
+        self.judge_runs(bounds, judge, home.is_some(), report)?;
         if let Some(home) = home {
             self.say_copy(&home, report);
         }

@@ -414,13 +414,14 @@ impl Court<'_> {
         let run_id = run.run_id.as_str();
         let (events, bytes) = self.size(run_id)?;
         let of_run = named_params! { ":run_id": run_id };
-        let checkpoint: Option<u64> = self.one(include_str!("sql/latest_size.sql"), of_run)?;
+        let checkpoint: Option<u64> = self.one(include_str!("../journal/sql/latest_size.sql"), of_run)?;
         let used = [
             (MAX_JOURNAL_EVENTS, events, self.bounds.journal_events),
             (MAX_JOURNAL_BYTES, bytes, self.bounds.journal_bytes),
             (MAX_CHECKPOINT_BYTES, checkpoint.unwrap_or(0), self.bounds.checkpoint_bytes),
         ];
-        let tight: Vec<_> = used.iter().filter(|(_, used, bound)| *used >= bound.div_ceil(4) * 3).collect();
+        let tight: Vec<_> =
+            used.iter().filter(|(_, used, bound)| crate::journal::is_near(*used, *bound)).collect();
         if tight.is_empty() || self.one(include_str!("sql/has_ended.sql"), of_run)?.unwrap_or(false) {
             return Ok(());
         }

@@ -19,11 +19,9 @@ pub struct JournalBounds {
     pub max_bytes: u64,
 }
 
-impl Default for JournalBounds {
-    /// 512 events and 8 MiB (contract events.md, The write path).
-    fn default() -> Self {
-        Self { max_events: 512, max_bytes: 8 * 1024 * 1024 }
-    }
+impl JournalBounds {
+    /// The fixed bounds of the legacy programs: 512 events and 8 MiB. A store has its own bounds, in its settings.
+    pub const LEGACY: Self = Self { max_events: 512, max_bytes: 8 * 1024 * 1024 };
 }
 
 /// A journal's head.

@@ -4,7 +4,7 @@
 //! table hold sequence, link, registry and bounds for every writer; what SQL cannot do, hashing, was done when the
 //! [`Event`] was made. Cost of an append: a few index look-ups, however long the journal is.
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, named_params, params};
 
 use crate::db::{change, change_one};
 use crate::digest::Digest;
@@ -38,6 +38,38 @@ pub(crate) fn bounds(tx: &Transaction<'_>) -> Result<Bounds> {
             max_checkpoint_bytes: row.get(2)?,
         })
     })?)
+}
+
+/// Whether `used` is three quarters of `bound` or more.
+pub(crate) fn is_near(used: u64, bound: u64) -> bool {
+    used >= bound.div_ceil(4) * 3
+}
+
+/// A bound of which a run has used three quarters or more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NearBound {
+    /// The setting.
+    pub key: &'static str,
+    /// What the run uses of it.
+    pub used: u64,
+    /// Its value.
+    pub bound: u64,
+}
+
+/// The bounds that the journal of `run_id` and its latest snapshot are near.
+pub(crate) fn near_bounds(tx: &Transaction<'_>, run_id: &str) -> Result<Vec<NearBound>> {
+    let bounds = bounds(tx)?;
+    let end = tail(tx, run_id)?;
+    let mut statement = tx.prepare_cached(include_str!("sql/latest_size.sql"))?;
+    let snapshot: Option<u64> =
+        statement.query_row(named_params! { ":run_id": run_id }, |row| row.get(0)).optional()?;
+    let used = [
+        ("max-journal-events", end.sequence.unsigned_abs(), bounds.max_journal_events),
+        ("max-journal-bytes", end.bytes, bounds.max_journal_bytes),
+        ("max-checkpoint-bytes", snapshot.unwrap_or(0), bounds.max_checkpoint_bytes),
+    ];
+    let near = used.into_iter().filter(|(_, used, bound)| is_near(*used, *bound));
+    Ok(near.map(|(key, used, bound)| NearBound { key, used, bound }).collect())
 }
 
 /// Where a journal ends.

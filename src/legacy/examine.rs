@@ -94,7 +94,7 @@ impl Examination<'_> {
         let mut filling = Filling {
             tables: self.tables,
             source: &source,
-            bounds: Bounds::default(),
+            bounds: Bounds::LEGACY,
             unread: Unread::default(),
             latest: None,
             damaged: Vec::new(),
@@ -106,7 +106,7 @@ impl Examination<'_> {
             is_copy: false,
             store: &directory.path,
             connection: self.tables,
-            bounds: Bounds::default(),
+            bounds: Bounds::LEGACY,
             judge: self.judge,
         };
         // What else the court finds is about columns, which there are none of here.
@@ -145,7 +145,7 @@ fn newer(source: &Source, verdict: &RunVerdict) -> Option<Newer> {
     let events = source.events.as_ref()?;
     match verdict.reason {
         Some(Reason::MalformedChain | Reason::JournalBound) => {
-            newer::in_journal(events, source.run_id.as_str(), JournalBounds::default())
+            newer::in_journal(events, source.run_id.as_str(), JournalBounds::LEGACY)
         }
         _ if verdict.verdict == Verdict::Fail || verdict.says == LIVE_OWNER => None,
         _ => newer::in_evidence(events),
@@ -364,7 +364,7 @@ fn read_checkpoint(
 /// What is wrong with a checkpoint that is not the latest.
 fn damage(folder: &Opened<Folder>, payload: &CheckpointPayload) -> Option<String> {
     let sha256 = payload.sha256;
-    match read_checkpoint(folder, payload, Bounds::default().checkpoint_bytes) {
+    match read_checkpoint(folder, payload, Bounds::LEGACY.checkpoint_bytes) {
         Ok(body) if Digest::of(&body) == sha256 => None,
         Ok(_) => Some(format!("checkpoint {sha256}: its bytes have another digest (collision-mismatch)")),
         Err(fault) => Some(format!("checkpoint {sha256}: {}", fault.detail)),

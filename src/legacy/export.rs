@@ -188,7 +188,7 @@ impl<'a> Writing<'a> {
             file.write(&kept::partial_bytes(self.tx, &self.run.run_id, partial)?)?;
         }
         file.finish()?;
-        let legacy = JournalBounds::default();
+        let legacy = JournalBounds::LEGACY;
         self.within_legacy_bounds &= count <= legacy.max_events && bytes <= legacy.max_bytes;
         Ok(count)
     }

@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::error::{CheckpointError, Error, Result, RunError};
 use crate::event::Event;
 use crate::id::RunId;
-use crate::journal;
+use crate::journal::{self, NearBound};
 use crate::json::Object;
 
 use super::directory;
@@ -144,6 +144,14 @@ pub struct Details {
     pub run_json_current: Option<bool>,
     /// `runs/<run id>` beside the store, where that is there and the run's own directory is not.
     pub moved_to: Option<PathBuf>,
+}
+
+/// The bounds of the store of which `run_id` has used three quarters or more.
+///
+/// # Errors
+/// The store's own.
+pub fn near_bounds(store: &Store, run_id: &RunId) -> Result<Vec<NearBound>> {
+    store.read(|tx| journal::near_bounds(tx, run_id.as_str()))
 }
 
 /// All that is known of `run_id`.

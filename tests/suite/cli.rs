@@ -23,7 +23,7 @@ fn looking_at_an_absent_store_makes_nothing() {
 fn a_bound_moves_and_only_within_what_it_allows() {
     let workspace = Workspace::new();
     let moved = workspace.legbook(["db", "set", "max-journal-events", "4096", "--json"]).json();
-    assert_eq!(moved, serde_json::json!({"key": "max-journal-events", "value": 4096, "previous": 512}));
+    assert_eq!(moved, serde_json::json!({"key": "max-journal-events", "value": 4096, "previous": 2048}));
     workspace.legbook(["db", "set", "max-journal-events", "7"]).refused(2, "from 8 to 10000000");
     workspace.legbook(["db", "set", "max-journal-events", "-1"]).refused(2, "from 8 to 10000000");
     workspace.legbook(["db", "set", "max-nonsense", "8"]).refused(2, "no such setting");

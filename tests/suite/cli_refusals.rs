@@ -134,6 +134,22 @@ fn a_run_that_is_not_there_is_named_with_a_way_on() {
 }
 
 #[test]
+fn a_write_past_three_quarters_of_a_bound_prints_the_command_that_raises_it() {
+    let workspace = Workspace::new();
+    workspace.legbook(["db", "set", "max-journal-events", "8"]).expect(0);
+    let token = started(&workspace, "r1");
+    let planning = workspace.legbook(["runs", "status", "r1", "planning", "--token", &token]);
+    assert_eq!((planning.code, planning.stderr.as_str()), (0, ""));
+    let near = workspace.legbook(["runs", "status", "r1", "dispatching", "--token", &token]);
+    near.expect(0);
+    assert!(near.stderr.starts_with("note: r1 uses 6 of 8 of max-journal-events; "), "{near:?}");
+    let raise = near.stderr.rsplit("legbook ").next().unwrap().trim();
+    workspace.legbook(raise.split(' ')).expect(0);
+    let raised = workspace.legbook(["runs", "status", "r1", "synthesizing", "--token", &token]);
+    assert_eq!((raised.code, raised.stderr.as_str()), (0, ""));
+}
+
+#[test]
 fn a_bound_is_named_before_anything_changes_and_the_run_can_still_end() {
     let workspace = Workspace::new();
     workspace.legbook(["db", "set", "max-journal-events", "8"]).expect(0);

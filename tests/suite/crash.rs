@@ -89,7 +89,7 @@ impl Scene {
             assert!(acknowledged.is_empty());
             return;
         }
-        let bounds = JournalBounds::default();
+        let bounds = JournalBounds::LEGACY;
         let chain = verify_chain(events.iter().map(|event| event.line().as_bytes()), name, bounds).unwrap();
         for sha256 in acknowledged {
             let hex = sha256.to_hex();

@@ -330,7 +330,7 @@ fn three() -> Vec<Event> {
 }
 
 fn verify(events: &[Event]) -> Result<event::Chain, ChainFault> {
-    event::verify_chain(events.iter().map(Event::line), "r", JournalBounds::default())
+    event::verify_chain(events.iter().map(Event::line), "r", JournalBounds::LEGACY)
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn every_break_of_a_chain_is_told_apart() {
     let repeated = next(Some(second), "r", "run.dispatch.requested", "key-0", object([]));
     assert_eq!(verify(&pick(&[first, second, &repeated])), Err(ChainFault::RepeatedKey { line: 3 }));
 
-    let bounds = JournalBounds::default();
+    let bounds = JournalBounds::LEGACY;
     let renamed = event::verify_chain(whole.iter().map(Event::line), "renamed", bounds);
     assert_eq!(renamed, Err(ChainFault::RunId));
     let blank = event::verify_chain([first.line(), "", second.line()], "renamed", bounds).unwrap_err();
@@ -387,7 +387,7 @@ fn a_bound_comes_before_every_other_fault() {
 #[test]
 fn coverage_vectors_are_judged_alike() {
     for vector in vectors(include_str!("../vectors/coverage.jsonl")) {
-        let chain = event::verify_chain(lines(&vector), "r", JournalBounds::default()).unwrap();
+        let chain = event::verify_chain(lines(&vector), "r", JournalBounds::LEGACY).unwrap();
         let status = vector.get("checkpoint_status").unwrap().as_str();
         let covered = chain.latest_checkpoint().is_some_and(|(checkpoint, tail)| {
             let payload = CheckpointPayload::parse(checkpoint.payload(), 16 << 20).unwrap();
@@ -419,7 +419,7 @@ fn journal_vectors_are_whole_and_have_the_keys_that_the_write_path_makes() {
     let mut checked = 0;
     for vector in vectors(include_str!("../vectors/journals.jsonl")) {
         let run_id = text(&vector, "run_id");
-        let chain = event::verify_chain(lines(&vector), run_id, JournalBounds::default()).unwrap();
+        let chain = event::verify_chain(lines(&vector), run_id, JournalBounds::LEGACY).unwrap();
         let Some(Value::Array(writes)) = vector.get("writes") else { panic!("a vector without writes") };
         // A receipt is a prior snapshot too, and stands in no event.
         if writes.iter().any(|write| write.get("receipt").is_some()) {

@@ -542,6 +542,10 @@ fn a_store_with_raised_bounds_takes_what_legacy_cannot_read_and_says_so() {
     workspace.legbook(["runs", "import", "r"]).expect(0);
     let answer = workspace.legbook(["runs", "export", "r", "--to", "out", "--json"]).json();
     assert_eq!(answer["runs"][0]["within_legacy_bounds"], false);
+    let told = workspace.legbook(["runs", "export", "r", "--to", "again"]);
+    assert!(told.stderr.contains("warning: r has 600 events; the legacy programs refuse"), "{told:?}");
+    let told = workspace.legbook(["runs", "export", "small", "--to", "again"]);
+    assert_eq!((told.code, told.stderr.as_str()), (0, ""));
     assert_eq!(picture(&workspace.path().join("out/r")), picture(&workspace.path().join("r")));
 }
 

@@ -261,7 +261,7 @@ fn a_snapshot_at_the_bound_is_taken_and_one_byte_more_is_refused() {
 }
 
 #[test]
-fn the_513th_event_is_refused_and_a_run_can_still_end() {
+fn the_2049th_event_is_refused_and_a_run_can_still_end() {
     let bench = Bench::new("r", NOW);
     let mut n = 0;
     let refusal = loop {
@@ -273,19 +273,19 @@ fn the_513th_event_is_refused_and_a_run_can_still_end() {
         }
     };
     assert!(
-        matches!(refusal, Error::Journal(JournalError::TooManyEvents { bound: 512, reserved: true, .. })),
+        matches!(refusal, Error::Journal(JournalError::TooManyEvents { bound: 2048, reserved: true, .. })),
         "{refusal}"
     );
     assert!(refusal.to_string().contains("max-journal-events"));
-    assert_eq!(bench.events().len(), 510);
+    assert_eq!(bench.events().len(), 2046);
     let before = fs::read(bench.run_json()).unwrap();
     assert!(bench.write(&snapshot("synthesizing", 9)).is_err());
     assert_eq!(fs::read(bench.run_json()).unwrap(), before);
     bench.write(&snapshot("ok", 1)).unwrap();
-    assert_eq!(bench.events().len(), 512);
+    assert_eq!(bench.events().len(), 2048);
     let full = bench.write(&snapshot("failed", 1)).unwrap_err();
     assert!(matches!(full, Error::Journal(JournalError::TooManyEvents { reserved: false, .. })), "{full}");
-    assert_eq!(bench.events().len(), 512);
+    assert_eq!(bench.events().len(), 2048);
 }
 
 #[test]

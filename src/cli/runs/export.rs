@@ -46,6 +46,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         Some(parent) => {
             let exported = legacy::export(&store, &named()?, &context.cwd().join(parent))?;
             let text = text(&exported);
+            warn_beyond_legacy(context, &exported);
             context.render.done(&summary(vec![answer(&exported)], 0), &text)?;
             Ok(Exit::DONE)
         }
@@ -80,9 +81,14 @@ fn all(context: &Context, store: &Store, parent: &Path) -> Result<Exit, Failure>
     let (mut refused, mut failed) = (0_u64, 0_u64);
     for run in runs.iter().rev() {
         match legacy::export(store, &run.run_id, parent) {
-            Ok(done) if render.json() => exported.push(answer(&done)),
-            Ok(done) if !render.quiet() => bar.suspend(|| render.text(&text(&done)))?,
-            Ok(_) => {}
+            Ok(done) => {
+                bar.suspend(|| warn_beyond_legacy(context, &done));
+                if render.json() {
+                    exported.push(answer(&done));
+                } else if !render.quiet() {
+                    bar.suspend(|| render.text(&text(&done)))?;
+                }
+            }
             Err(error) => {
                 if exit::is_the_machines(&error) {
                     failed += 1;
@@ -125,14 +131,18 @@ fn answer(exported: &Exported) -> Value {
     ])
 }
 
+fn warn_beyond_legacy(context: &Context, exported: &Exported) {
+    if !exported.within_legacy_bounds {
+        context.render.warn(&format!(
+            "{} has {} events; the legacy programs refuse more than 512 events, 8 MiB of journal, or 16 MiB of a checkpoint",
+            exported.run_id, exported.events
+        ));
+    }
+}
+
 fn text(exported: &Exported) -> String {
     let Exported { run_id, directory, events, checkpoints, .. } = exported;
-    let bounds = if exported.within_legacy_bounds {
-        ""
-    } else {
-        "; it is beyond the bounds of the legacy programs, which will refuse it"
-    };
-    format!("{run_id}: {events} events and {checkpoints} checkpoints in {}{bounds}", directory.display())
+    format!("{run_id}: {events} events and {checkpoints} checkpoints in {}", directory.display())
 }
 
 fn number(count: u64) -> Value {

@@ -21,7 +21,7 @@ use legbook::db::Store;
 use legbook::digest::Digest;
 use legbook::id::RunId;
 use legbook::json::{self, Value};
-use legbook::run::{self, Credentials, Written};
+use legbook::run::{self, Credentials, NearBound, Written};
 
 use super::context::Context;
 use super::exit::{Exit, Failure};
@@ -118,9 +118,22 @@ impl WriterArguments {
 }
 
 /// Prints what a write did: one JSON line for people too, since it is scripts that write.
-fn report(context: &Context, written: &Written) -> Result<(), Failure> {
+fn report(context: &Context, store: &Store, written: &Written) -> Result<(), Failure> {
     note_kept(context, &written.run_id, written.kept_as.as_deref());
+    note_near_bounds(context, store, &written.run_id);
     report_write(context, &written.run_id, written.sequence, Some(written.sha256), written.replayed)
+}
+
+/// Notes each bound that the run is near, with the command that raises it. The write is done by now, so a question that
+/// fails is no failure of the command.
+fn note_near_bounds(context: &Context, store: &Store, run_id: &RunId) {
+    for NearBound { key, used, bound } in run::near_bounds(store, run_id).unwrap_or_default() {
+        let doubled = bound.saturating_mul(2);
+        context.render.note(&format!(
+            "note: {run_id} uses {used} of {bound} of {key}; raise it: {} db set {key} {doubled}",
+            context.program()
+        ));
+    }
 }
 
 /// Tells people that a run.json was replaced that was never a snapshot of the run, and where it is now. Not even

@@ -107,7 +107,7 @@ pub(super) fn status(context: &Context, arguments: StatusArguments) -> Result<Ex
     };
     let written = run::set_status(&store, &run_id, &change, &arguments.writer.credentials(context)?)?;
     note_unknown_fields(context, change.set.iter().map(|(key, _)| key.as_str()));
-    report(context, &written)?;
+    report(context, &store, &written)?;
     Ok(Exit::DONE)
 }
 
@@ -138,7 +138,7 @@ pub(super) fn finish(context: &Context, arguments: FinishArguments) -> Result<Ex
     let credentials = arguments.writer.credentials(context)?;
     let finished = run::finish(&store, &run_id, change.as_ref(), &credentials)?;
     match finished.written {
-        Some(written) => report(context, &written)?,
+        Some(written) => report(context, &store, &written)?,
         // The run had ended before: only its lock was let go.
         None => {
             note_kept(context, &run_id, finished.kept_as.as_deref());

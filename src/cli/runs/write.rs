@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Result<Exit, Failu
     let payload = input.read(most.unsigned_abs())?;
     let written = run::write(&store, &run_id, &payload, &arguments.writer.credentials(context)?)?;
     warn_of_status(context, &payload);
-    report(context, &written)?;
+    report(context, &store, &written)?;
     Ok(Exit::DONE)
 }
 

@@ -173,7 +173,7 @@ fn a_journal_near_its_bound_is_warned_of() {
     );
     assert_eq!(
         warned(
-            "UPDATE settings SET value = 512 WHERE key = 'max-journal-events';
+            "UPDATE settings SET value = 2048 WHERE key = 'max-journal-events';
                 UPDATE settings SET value = 90000 WHERE key = 'max-journal-bytes'"
         ),
         "near max-journal-bytes\n"
