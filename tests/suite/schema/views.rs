@@ -139,7 +139,7 @@ fn every_core_view_says_what_the_seed_holds() {
         lines(
             "SELECT run_id, events, of_max_events, bytes, snapshots, snapshot_bytes, receipt_bytes, warning FROM journal_growth WHERE run_id = 'run-1'"
         ),
-        [format!("run-1|2|0.4 %|{}|1|{size}|0|", seed.bytes)]
+        [format!("run-1|2|0.1 %|{}|1|{size}|0|", seed.bytes)]
     );
     assert_eq!(lines("SELECT byte_size FROM orphan_checkpoints"), ["1500"]);
     // A journal without any checkpoint is covered by none.
