@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -266,4 +268,34 @@ fn latest_is_the_last_event_too() {
     started(&workspace, "r1");
     let last = workspace.legbook(["runs", "at", "r1", "last"]);
     assert_eq!(workspace.legbook(["runs", "at", "r1", "latest"]).expect(0), last.expect(0));
+}
+
+#[test]
+fn the_script_of_the_readme_goes_on_wherever_it_was_killed() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let script = readme.split("```sh\n").find(|block| block.contains("--or-resume")).unwrap();
+    let script = script.split("```").next().unwrap();
+    let lines: Vec<&str> = script.lines().collect();
+    for killed_after in 0..=lines.len() {
+        let workspace = Workspace::new();
+        let run = |script: &str| {
+            let folder = Path::new(LEGBOOK).parent().unwrap();
+            let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+            let mut shell = Command::new("sh");
+            shell
+                .args(["-c", script])
+                .env("PATH", path)
+                .env_remove("LEGBOOK_TOKEN")
+                .env_remove("LEGBOOK_STORE");
+            shell.current_dir(workspace.path()).output().unwrap()
+        };
+        let mut killed = lines.clone();
+        killed.insert(killed_after, "kill -9 $$");
+        assert!(!run(&killed.join("\n")).status.success(), "after line {killed_after}");
+        let again = run(script);
+        assert!(again.status.success(), "after line {killed_after}: {again:?}");
+        let shown = workspace.legbook(["runs", "show", "letters", "--json"]).json();
+        assert_eq!(shown["status"], "ok", "after line {killed_after}: {shown}");
+        workspace.legbook(["doctor"]).expect(0);
+    }
 }
