@@ -15,8 +15,9 @@ use crate::support::{LEGBOOK, Workspace};
 const RUN_ID: &str = "the-run";
 
 /// Shell for a wait that a trap can end at any moment. A signal that comes while a shell forks its one long `sleep` is
-/// lost on that, and the shell waits for it before it runs the trap.
-const A_MINUTE: &str = "for _ in $(seq 600); do sleep 0.1; done";
+/// lost on that, and the shell waits for it before it runs the trap. The shell counts by itself: a signal to the group
+/// would end a program that counts for it, and with it the wait.
+const A_MINUTE: &str = "n=0; while [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done";
 
 /// One run in a workspace of its own.
 struct Run {
