@@ -61,7 +61,8 @@ INSERT INTO settings (key, value, lowest, highest, meaning) VALUES
     ('max-journal-events',   2048,      8,     10000000,  'events that one run''s journal may hold'),
     ('max-journal-bytes',    8388608,   65536, 536870912, 'bytes of one run''s journal, newlines counted'),
     ('max-checkpoint-bytes', 16777216,  1024,  536870912, 'bytes of one snapshot'),
-    ('max-artifact-bytes',   268435456, 1024,  536870912, 'bytes of one stage artifact');
+    ('max-artifact-bytes',   268435456, 1024,  536870912, 'bytes of one stage artifact'),
+    ('max-silence-seconds',  86400,     60,    31622400,  'seconds an unjudged owner may be silent');
 
 CREATE TRIGGER settings_insert BEFORE INSERT ON settings BEGIN
     SELECT RAISE(ABORT, 'settings: there are exactly these; change one with UPDATE');
@@ -579,7 +580,6 @@ CREATE TABLE locks (
     -- Who holds which workspace: one row for each lock.
     workspace           TEXT PRIMARY KEY,      -- absolute, links resolved
     run_id              TEXT NOT NULL,
-    run_dir             TEXT,
     token_sha256        TEXT NOT NULL,         -- the token itself is kept by its owner alone
     acquired_at         TEXT NOT NULL,
     -- The owner, whole: what tells it from a stranger with the same pid.
@@ -589,7 +589,7 @@ CREATE TABLE locks (
     machine_id          TEXT,
     host_name           TEXT,
     pid_namespace       TEXT,
-    -- A lease keeps the lock live without any process for so long after the last write.
+    -- A lease keeps the lock live without any process for so long after the last write: at most 366 days.
     lease_seconds       INTEGER,
     last_write_at       TEXT NOT NULL,
     -- A recoverer's claim: while it stands no write is accepted.
@@ -617,8 +617,8 @@ CREATE TRIGGER locks_insert BEFORE INSERT ON locks BEGIN
     SELECT RAISE(ABORT, 'locks: token_sha256 is 64 lower-case hex characters')
         WHERE length(NEW.token_sha256) <> 64 OR length(CAST(NEW.token_sha256 AS BLOB)) <> 64
            OR NEW.token_sha256 GLOB '*[^0-9a-f]*';
-    SELECT RAISE(ABORT, 'locks: a lease is a positive number of seconds')
-        WHERE NEW.lease_seconds < 1;
+    SELECT RAISE(ABORT, 'locks: a lease is 1 to 31622400 seconds (366 days)')
+        WHERE NEW.lease_seconds NOT BETWEEN 1 AND 31622400;
     SELECT RAISE(ABORT, 'locks: an owner has a pid')
         WHERE NEW.pid IS NULL OR NEW.pid NOT BETWEEN 1 AND 4294967295;
     SELECT RAISE(ABORT, 'locks: a time is ISO 8601')
@@ -631,8 +631,8 @@ CREATE TRIGGER locks_update BEFORE UPDATE ON locks BEGIN
     SELECT RAISE(ABORT, 'locks: workspace, run, token and acquired_at of a lock never change')
         WHERE NEW.workspace IS NOT OLD.workspace OR NEW.run_id IS NOT OLD.run_id
            OR NEW.token_sha256 IS NOT OLD.token_sha256 OR NEW.acquired_at IS NOT OLD.acquired_at;
-    SELECT RAISE(ABORT, 'locks: a lease is a positive number of seconds')
-        WHERE NEW.lease_seconds < 1;
+    SELECT RAISE(ABORT, 'locks: a lease is 1 to 31622400 seconds (366 days)')
+        WHERE NEW.lease_seconds NOT BETWEEN 1 AND 31622400;
     SELECT RAISE(ABORT, 'locks: an owner has a pid')
         WHERE NEW.pid IS NULL OR NEW.pid NOT BETWEEN 1 AND 4294967295;
     SELECT RAISE(ABORT, 'locks: a time is ISO 8601')

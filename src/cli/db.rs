@@ -29,7 +29,8 @@ not changed.")]
     },
     /// Move a bound of the store
     #[command(after_help = "\
-The bounds: max-journal-events, max-journal-bytes, max-checkpoint-bytes, max-artifact-bytes.
+The bounds: max-journal-events, max-journal-bytes, max-checkpoint-bytes, max-artifact-bytes, \
+max-silence-seconds.
 A bound is never set below what the store holds already.
 
 Example:
@@ -37,7 +38,7 @@ Example:
     Set {
         /// The bound's name
         key: String,
-        /// Its new value: a number of events or bytes
+        /// Its new value: a number of events, bytes or seconds
         #[arg(allow_negative_numbers = true)]
         value: i64,
     },

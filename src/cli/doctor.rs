@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// The stores' files; without any, the one that other commands would use
     #[arg(value_name = "STORE", value_parser = values::path())]
     stores: Vec<PathBuf>,
-    /// Look at every run instead of the newest 50, hash every checkpoint, check every index
+    /// Check every run, every checkpoint's digest and every index; the default is the newest 50 runs and all that are locked or have not ended
     #[arg(long)]
     full: bool,
     /// Compare each journal with the last sequence and digest kept in FILE, and keep the new ones there
@@ -190,7 +190,7 @@ fn tell(context: &Context, store: Examined, arguments: &Arguments) -> Result<(),
         let newest = doctor::NEWEST;
         let skipped = report.skipped;
         text.push_str(&format!(
-            "  {skipped} runs older than the newest {newest} were not looked at; --full does\n"
+            "  {skipped} runs older than the newest {newest} were not checked; --full checks them\n"
         ));
     }
     render.text(&text)

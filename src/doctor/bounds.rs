@@ -12,6 +12,7 @@ use crate::event::JournalBounds;
 pub(crate) const MAX_JOURNAL_EVENTS: &str = "max-journal-events";
 pub(crate) const MAX_JOURNAL_BYTES: &str = "max-journal-bytes";
 pub(crate) const MAX_CHECKPOINT_BYTES: &str = "max-checkpoint-bytes";
+pub(crate) const MAX_SILENCE_SECONDS: &str = "max-silence-seconds";
 
 /// The bounds of one store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(crate) struct Bounds {
     pub(crate) journal_events: u64,
     pub(crate) journal_bytes: u64,
     pub(crate) checkpoint_bytes: u64,
+    /// How long an owner who cannot be judged may write nothing before doctor warns.
+    pub(crate) silence_seconds: u64,
 }
 
 impl Bounds {
@@ -27,6 +30,7 @@ impl Bounds {
         journal_events: JournalBounds::LEGACY.max_events,
         journal_bytes: JournalBounds::LEGACY.max_bytes,
         checkpoint_bytes: 16 * 1024 * 1024,
+        silence_seconds: 24 * 60 * 60,
     };
 
     /// The bounds of a new store, which count if the store's own cannot be read.
@@ -43,6 +47,7 @@ impl Bounds {
             MAX_JOURNAL_EVENTS => self.journal_events = value,
             MAX_JOURNAL_BYTES => self.journal_bytes = value,
             MAX_CHECKPOINT_BYTES => self.checkpoint_bytes = value,
+            MAX_SILENCE_SECONDS => self.silence_seconds = value,
             _ => {}
         }
     }

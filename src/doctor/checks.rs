@@ -7,12 +7,12 @@ use rusqlite::{Connection, Row, named_params};
 
 use super::finding::{Finding, Kind, Remedy};
 use super::schema::Expected;
-use crate::clock::store_time;
+use crate::clock::{snapshot_time, store_time};
 use crate::db::inspect;
 use crate::error::Result;
 use crate::handoff::freshness::TTL_SECONDS;
 use crate::id::RunId;
-use crate::lock::{self, Judge, LockState};
+use crate::lock::{self, Judge, Lock, LockState};
 
 /// How many findings of one kind are given at most; docs/OPERATIONS.md says so.
 pub(super) const MOST: i64 = 20;
@@ -96,11 +96,17 @@ pub(super) fn foreign_keys(connection: &Connection, expected: &Expected) -> Resu
         .collect())
 }
 
-/// Locks of dead owners, and rows that are no lock.
+/// Locks of owners who are dead or cannot be judged, and rows that are not valid locks. An owner who cannot be judged and has
+/// a lease is warned of when the lease ends.
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn locks(connection: &Connection, store: &Path, judge: &Judge<'_>) -> Result<Vec<Finding>> {
+pub(super) fn locks(
+    connection: &Connection,
+    store: &Path,
+    judge: &Judge<'_>,
+    silence_seconds: u64,
+) -> Result<Vec<Finding>> {
     let rows: Vec<(String, bool)> =
         collect(connection, include_str!("sql/locks.sql"), &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut findings = Vec::new();
@@ -128,10 +134,39 @@ pub(super) fn locks(connection: &Connection, store: &Path, judge: &Judge<'_>) ->
                 format!("the run's lock can't be read: {why}"),
                 remove,
             )),
+            LockState::Live { lock, why, judged: false } => findings.push(unknown_owner(
+                &name,
+                &format!("{why}; {}", owner_place(&lock)),
+                is_silent(&lock, judge, silence_seconds),
+            )),
             LockState::Absent | LockState::Live { .. } | LockState::Foreign { .. } => {}
         }
     }
     Ok(findings)
+}
+
+/// Whether an owner has written nothing for longer than the store allows. One with a lease is live until the lease ends.
+fn is_silent(lock: &Lock, judge: &Judge<'_>, silence_seconds: u64) -> bool {
+    let silence = judge.now.signed_duration_since(lock.last_write_at).num_seconds();
+    lock.lease.is_some() || u64::try_from(silence).is_ok_and(|silence| silence > silence_seconds)
+}
+
+/// Where an owner was, and when it last wrote.
+fn owner_place(lock: &Lock) -> String {
+    let host = lock.owner.host_name.as_deref().unwrap_or("an unnamed host");
+    format!("pid {} on {host}, last write {}", lock.owner.pid, snapshot_time(lock.last_write_at))
+}
+
+fn unknown_owner(run_id: &str, said: &str, is_silent: bool) -> Finding {
+    let remedy = Remedy::advice(format!(
+        "look for the owner where it ran; if it has ended: legbook runs recover {run_id} --owner-is-dead"
+    ));
+    let (kind, what) = if is_silent {
+        (Kind::OwnerSilent, "the owner of the run's lock is silent, and ")
+    } else {
+        (Kind::OwnerUnknown, "the run is locked, and ")
+    };
+    Finding::of_run(run_id, kind, format!("{what}{said}"), remedy)
 }
 
 /// Events whose run is not there.

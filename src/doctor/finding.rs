@@ -99,6 +99,10 @@ kinds! {
     LiveJournalDamaged "live-journal-damaged" Fail,
     /// The owner of a lock is dead.
     StaleLock "stale-lock" Warn,
+    /// Whether the owner of a lock lives cannot be judged from here.
+    OwnerUnknown "owner-unknown" Note,
+    /// Whether the owner of a lock lives cannot be judged from here, it has no lease, and it has written nothing for long.
+    OwnerSilent "owner-silent" Warn,
     /// The row of a lock can't be read.
     LockUnreadable "lock-unreadable" Fail,
     /// A lock of a run that is not there.

@@ -49,7 +49,7 @@ pub use heads::Heads;
 pub use report::{Counts, Examined, Outcome, Report, worst};
 pub use verdict::{Reason, RunVerdict, Verdict};
 
-/// How many of the newest runs are looked at unless all are asked for.
+/// How many of the newest runs are judged unless all are asked for, besides those that are locked or have not ended.
 pub const NEWEST: usize = 50;
 
 /// How often a store in which somebody writes is asked again, where a run.json did not fit what was read before it.
@@ -216,7 +216,7 @@ impl Examination<'_> {
         self.findings.append(&mut settings);
         report.store_id = self.identity()?;
         self.keep(checks::foreign_keys(connection, expected))?;
-        self.keep(checks::locks(connection, self.path, &judge))?;
+        self.keep(checks::locks(connection, self.path, &judge, bounds.silence_seconds))?;
         self.keep(checks::events_without_run(connection))?;
         self.keep(checks::receipts(connection))?;
         self.keep(checks::orphans(connection, expected))?;
@@ -294,7 +294,7 @@ impl Examination<'_> {
     ) -> Result<()> {
         let connection = self.connection;
         let most = if self.options.full { -1 } else { i64::try_from(NEWEST).unwrap_or(-1) };
-        let Some(runs) = self.answered(runs::newest(connection, most))? else { return Ok(()) };
+        let Some(runs) = self.answered(runs::to_judge(connection, most))? else { return Ok(()) };
         let all = self.answered(checks::count_runs(connection))?.unwrap_or(0);
         report.skipped = all.saturating_sub(runs.len() as u64);
         self.options.progress.more(runs.len() as u64);

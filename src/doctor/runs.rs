@@ -19,7 +19,7 @@ use crate::lock::{self, Judge, LockState};
 use crate::run::directory;
 use crate::run::file::{self, OnDisk};
 
-/// What is said of a run whose owner lives.
+/// What is said of a run whose owner lives, or cannot be judged from here.
 pub(crate) const LIVE_OWNER: &str = "live owner";
 
 /// By how many bytes a receipt may be larger than the checkpoint that it is made of.
@@ -43,11 +43,11 @@ pub(crate) struct Unread {
     pub(crate) run_json: Option<Fault>,
 }
 
-/// The newest runs, `most` at most.
+/// The runs to judge: each one that is locked or has not ended, and the `most` newest besides.
 ///
 /// # Errors
 /// SQLite's own.
-pub(super) fn newest(connection: &Connection, most: i64) -> Result<Vec<Run>> {
+pub(super) fn to_judge(connection: &Connection, most: i64) -> Result<Vec<Run>> {
     let mut statement = connection.prepare(include_str!("sql/runs.sql"))?;
     let runs = statement.query_map(named_params! { ":most": most }, |row| {
         let run_dir: Option<String> = row.get(1)?;

@@ -19,8 +19,10 @@ pub enum RecoveryError {
     StillActive {
         /// The owner.
         owner: Party,
-        /// What makes it live.
-        why: String,
+        /// What makes it live, or why it cannot be judged.
+        why: Box<str>,
+        /// Whether the owner could be judged from here.
+        judged: bool,
     },
     /// The workspace is locked by the dead owner of another run.
     #[error("run lock belongs to a different run: {holder}")]

@@ -242,7 +242,6 @@ impl Filling<'_> {
             named_params! {
                 ":workspace": owner.workspace.to_string_lossy(),
                 ":run_id": self.source.run_id.as_str(),
-                ":run_dir": self.source.directory.to_string_lossy(),
                 ":token_sha256": Digest::of(&[]).to_hex(),
                 ":acquired_at": acquired_at.unwrap_or_else(|| offset_time(judge.now)),
                 ":pid": identity.pid,

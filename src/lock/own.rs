@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use chrono::TimeDelta;
 use rusqlite::{Connection, OptionalExtension, Transaction, named_params};
 
 use super::judge::{Judge, Verdict};
-use super::row::{self, Lock};
+use super::row::{self, Lock, MAX_LEASE_SECONDS};
 use super::token::OwnerToken;
 use super::workspace::stored_path;
 use crate::clock::{Clock, offset_time, store_time};
@@ -24,8 +23,6 @@ pub(crate) struct Request<'a> {
     pub(crate) workspace: &'a Path,
     /// The run; its row must be in the store already.
     pub(crate) run_id: &'a RunId,
-    /// The run's directory, absolute.
-    pub(crate) run_dir: Option<&'a Path>,
     /// The process that is to own the lock: a running one of this machine.
     pub(crate) owner: &'a Identity,
     /// For how long after each write the lock is to be live without any process; cut to whole seconds.
@@ -71,7 +68,7 @@ pub(crate) fn take(
     if matches!(judge.process(request.owner), Verdict::Dead(_)) {
         return Err(LockError::OwnerNotRunning { pid: request.owner.pid }.into());
     }
-    let lease = request.lease.map(|lease| lease_seconds(judge, lease)).transpose()?;
+    let lease = request.lease.map(lease_seconds).transpose()?;
     let token = match request.token {
         Some(token) => unused(transaction, token)?,
         None => OwnerToken::mint(clock)?,
@@ -83,7 +80,6 @@ pub(crate) fn take(
         named_params! {
             ":workspace": stored_path(request.workspace)?,
             ":run_id": request.run_id.as_str(),
-            ":run_dir": request.run_dir.map(stored_path).transpose()?,
             ":token_sha256": token.digest().to_hex(),
             ":acquired_at": offset_time(judge.now),
             ":pid": owner.pid,
@@ -128,16 +124,14 @@ pub(super) fn refuse_live(judge: &Judge<'_>, lock: &Lock) -> Result<(), LockErro
 }
 
 /// A lease in whole seconds, rounded down: it never holds longer than was asked for.
-fn lease_seconds(judge: &Judge<'_>, lease: Duration) -> Result<i64, LockError> {
+fn lease_seconds(lease: Duration) -> Result<i64, LockError> {
     if lease.as_secs() == 0 {
         return Err(LockError::Lease { rule: "it is shorter than a second" });
     }
     i64::try_from(lease.as_secs())
         .ok()
-        .filter(|seconds| {
-            TimeDelta::try_seconds(*seconds).and_then(|lease| judge.now.checked_add_signed(lease)).is_some()
-        })
-        .ok_or(LockError::Lease { rule: "it ends after the last moment that a clock can tell" })
+        .filter(|seconds| *seconds <= MAX_LEASE_SECONDS)
+        .ok_or(LockError::Lease { rule: "it is longer than 366 days" })
 }
 
 /// Proves for a write that the caller holds the lock of `run_id`: the token is the lock's, and no recovery has

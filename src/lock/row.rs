@@ -13,6 +13,9 @@ use crate::error::{LockError, Party, Result};
 use crate::id::RunId;
 use crate::process::Identity;
 
+/// The longest lease, in seconds: 366 days. Only `--break-lease` recovers a run whose owner died under a longer one.
+pub(super) const MAX_LEASE_SECONDS: i64 = 366 * 24 * 60 * 60;
+
 /// A lock as the store holds it.
 #[derive(Debug, Clone)]
 pub struct Lock {
@@ -20,8 +23,6 @@ pub struct Lock {
     pub workspace: PathBuf,
     /// The run that holds the lock.
     pub run_id: RunId,
-    /// That run's directory, absolute, where it has one.
-    pub run_dir: Option<PathBuf>,
     /// When the lock was taken, as the row has it: ISO 8601 with `+00:00`.
     pub acquired_at: String,
     /// The owner.
@@ -110,7 +111,6 @@ fn read(row: &Row<'_>) -> Found {
     let lock = Lock {
         workspace: text(row, "workspace", "its workspace is no path")?.into(),
         run_id: text(row, "run_id", NO_RUN).and_then(|id| RunId::parse(&id).map_err(|_| Fault(NO_RUN)))?,
-        run_dir: optional_text(row, "run_dir", "its run directory is no path")?.map(PathBuf::from),
         acquired_at: moment(row, "acquired_at", "the time at which it was taken is none")?.1,
         owner: identity(row, OWNER)?,
         lease: lease(row)?,
@@ -127,7 +127,7 @@ fn read(row: &Row<'_>) -> Found {
 
 const NO_RUN: &str = "its run id is none";
 const NO_DIGEST: &str = "its token's digest is none";
-const NO_LEASE: &str = "its lease is no number of seconds that a clock can reach";
+const NO_LEASE: &str = "its lease is not 1 to 31622400 seconds (366 days)";
 const NO_IDENTITY: &str = "what tells its owner from a stranger is not text";
 
 /// The columns of an identity: pid, start time, boot, machine, host name, pid namespace.
@@ -162,7 +162,7 @@ fn identity(row: &Row<'_>, columns: IdentityColumns) -> Result<Identity, Fault> 
 fn lease(row: &Row<'_>) -> Result<Option<TimeDelta>, Fault> {
     match value(row, "lease_seconds") {
         ValueRef::Null => Ok(None),
-        ValueRef::Integer(seconds) if seconds > 0 => {
+        ValueRef::Integer(seconds) if (1..=MAX_LEASE_SECONDS).contains(&seconds) => {
             TimeDelta::try_seconds(seconds).map(Some).ok_or(Fault(NO_LEASE))
         }
         _ => Err(Fault(NO_LEASE)),

@@ -21,6 +21,8 @@ pub enum LockState {
         lock: Box<Lock>,
         /// What makes the owner live.
         why: String,
+        /// False: nothing here tells whether the owner lives, and `why` says what is missing. It counts as live.
+        judged: bool,
     },
     /// This run's owner is dead.
     Stale {
@@ -72,6 +74,15 @@ impl LockState {
         }
     }
 
+    /// Whether it can be told from here if the owner lives; `None` without a lock that can be read.
+    pub fn is_judged(&self) -> Option<bool> {
+        match self {
+            Self::Live { judged, .. } => Some(*judged),
+            Self::Stale { .. } | Self::Foreign { .. } => Some(true),
+            Self::Absent | Self::Invalid { .. } => None,
+        }
+    }
+
     /// Whether the owner that lives is that of `run_id` itself.
     pub fn is_live_owner_of(&self, run_id: &RunId) -> bool {
         matches!(self, Self::Live { lock, .. } if lock.run_id == *run_id)
@@ -103,8 +114,11 @@ pub(crate) fn state_in(
         Some(Ok(lock)) => Box::new(lock),
     };
     Ok(match judge.owner(&lock) {
-        Verdict::Live(why) => LockState::Live { lock, why },
-        Verdict::Unknown(why) => LockState::Live { lock, why: format!("it may live: {why}") },
+        Verdict::Live(why) => LockState::Live { lock, why, judged: true },
+        Verdict::Unknown(why) => {
+            let why = format!("whether it lives cannot be judged: {why}");
+            LockState::Live { lock, why, judged: false }
+        }
         Verdict::Dead(why) => {
             let why = with_claim(why, judge, &lock);
             if lock.run_id == *run_id {

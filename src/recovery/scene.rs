@@ -114,9 +114,11 @@ impl Scene {
         let run_id = self.run.run_id.clone();
         Err(match &self.lock {
             LockState::Stale { .. } => return Ok(()),
-            LockState::Live { lock, why } => {
-                RecoveryError::StillActive { owner: lock.owner_party(), why: why.clone() }
-            }
+            LockState::Live { lock, why, judged } => RecoveryError::StillActive {
+                owner: lock.owner_party(),
+                why: why.as_str().into(),
+                judged: *judged,
+            },
             LockState::Foreign { lock, .. } => {
                 RecoveryError::ForeignLock { run_id, holder: lock.run_id.clone() }
             }

@@ -158,12 +158,8 @@ pub fn register(
     store.write(|tx| {
         table::insert(tx, run_id, &run_dir, &workspace, &store_time(store.clock().now()))?;
         let owner = Identity::of(owner_pid, store.processes());
-        let (workspace, run_dir) = (&workspace, Some(&*run_dir));
-        take_lock(
-            tx,
-            store,
-            &lock::Request { workspace, run_id, run_dir, owner: &owner, lease: None, token: None },
-        )
+        let workspace = &workspace;
+        take_lock(tx, store, &lock::Request { workspace, run_id, owner: &owner, lease: None, token: None })
     })
 }
 
@@ -257,7 +253,6 @@ fn attempt(
     let wanted = lock::Request {
         workspace,
         run_id: &request.run_id,
-        run_dir: Some(run_dir),
         owner: &owner,
         lease: request.lease,
         token: request.token.as_ref(),

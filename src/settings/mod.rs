@@ -18,7 +18,7 @@ pub const MAX_CHECKPOINT_BYTES: &str = "max-checkpoint-bytes";
 pub struct Setting {
     /// Its name, as `legbook db set` takes it.
     pub key: String,
-    /// What holds now: events or bytes, as the name says.
+    /// What holds now: events, bytes or seconds, as the name says.
     pub value: i64,
     /// The least value that it takes.
     pub lowest: i64,

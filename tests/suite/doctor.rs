@@ -176,6 +176,56 @@ fn of_more_than_fifty_runs_the_oldest_are_skipped_and_counted() {
 }
 
 #[test]
+fn a_run_that_is_locked_or_has_not_ended_is_judged_however_old_it_is() {
+    let clinic = Clinic::new();
+    let mut more = String::from(
+        "INSERT INTO runs (run_id, created_at, status, run_dir)
+         VALUES ('open', '2026-01-01T00:00:00.000000Z', 'planning', '/open');",
+    );
+    for n in 0..60 {
+        more += &format!(
+            "INSERT INTO runs (run_id, created_at) VALUES ('more-{n}', '2026-01-01T00:00:00.000000Z');"
+        );
+    }
+    clinic.sql(&more);
+    let report = look(&clinic.store(), false, None).unwrap();
+    let old: Vec<&str> = report
+        .runs
+        .iter()
+        .map(|run| run.run_id.as_str())
+        .filter(|run_id| !run_id.starts_with("more-"))
+        .collect();
+    assert_eq!((old, report.runs.len(), report.skipped), (vec!["open", "live"], 52, 14));
+}
+
+#[test]
+fn an_owner_that_cannot_be_judged_is_said_and_warned_of_when_it_is_silent_for_long() {
+    let clinic = Clinic::new();
+    let said = |change: &str| {
+        clinic.sql(&format!("UPDATE locks SET {change}"));
+        let report = clinic.look();
+        assert_eq!(run(&report, "live").says, "live owner", "{report:?}");
+        let [finding] = &report.findings[..] else { panic!("{report:?}") };
+        (finding.kind.word(), finding.what.clone(), report.outcome())
+    };
+    let (kind, what, outcome) = said("pid_namespace = 'pid:[1]'");
+    assert_eq!((kind, outcome), ("owner-unknown", Outcome::Ok));
+    assert!(what.contains("it ran in another pid namespace; pid "), "{what}");
+    let (kind, what, outcome) = said("last_write_at = '2026-01-01T00:00:00.000000Z'");
+    assert_eq!((kind, outcome), ("owner-silent", Outcome::Warn));
+    assert!(what.contains("last write 2026-01-01T00:00:00Z"), "{what}");
+    // A lease is the longer word; when it ends it is the shorter one.
+    clinic.sql("UPDATE locks SET lease_seconds = 31622400");
+    assert_eq!(run(&clinic.look(), "live").says, "live owner");
+    let (kind, _, _) = said("lease_seconds = 1");
+    assert_eq!(kind, "owner-silent");
+    clinic.sql("UPDATE settings SET value = highest WHERE key = 'max-silence-seconds'");
+    let (kind, what, _) = said("lease_seconds = NULL, machine_id = 'another'");
+    assert_eq!(kind, "owner-unknown");
+    assert!(what.contains("it ran on another machine"), "{what}");
+}
+
+#[test]
 fn a_live_lock_speaks_for_its_own_run_and_no_other() {
     let clinic = Clinic::new();
     fs::write(clinic.run_json("live"), "{}").unwrap();

@@ -12,6 +12,8 @@ use legbook::error::{Error, LockError};
 use legbook::id::RunId;
 use legbook::lock::{self, OwnerToken};
 
+use crate::support::Workspace;
+
 #[test]
 fn every_path_to_a_folder_of_a_workspace_gives_the_same_workspace() {
     let folder = tempfile::tempdir().unwrap();
@@ -96,4 +98,14 @@ fn a_lock_that_the_shell_wrote_is_told_in_five_words() {
     assert_eq!(words(), ["stale", "foreign"]);
     shell("DROP TRIGGER locks_update; UPDATE locks SET pid = 0");
     assert_eq!(words(), ["invalid", "invalid"]);
+}
+
+#[test]
+fn a_lease_of_more_than_366_days_is_refused() {
+    let workspace = Workspace::new();
+    for lease in ["1000000000000s", "367d"] {
+        let start = ["runs", "start", "long", "--lease", lease];
+        workspace.legbook(start).refused(2, "the lease is refused: it is longer than 366 days");
+    }
+    workspace.legbook(["runs", "start", "long", "--lease", "366d"]).expect(0);
 }

@@ -296,7 +296,7 @@ fn lock_remedy(error: &LockError, program: &str) -> String {
 
 fn recovery_remedy(error: &RecoveryError, program: &str) -> String {
     match error {
-        RecoveryError::StillActive { owner, why } if why.starts_with("it may live") => format!(
+        RecoveryError::StillActive { owner, judged: false, .. } => format!(
             "if you know that it is dead: {program} runs recover {} --owner-is-dead; who it is: {program} runs lock {0}",
             owner.run_id
         ),

@@ -17,7 +17,7 @@ use crate::cli::render::{Fields, Render, moment, nullable, object};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 absent   the run holds no lock, and its workspace is not locked
-live     the owner lives, or may live: see `why`
+live     the owner lives, or cannot be judged from here: see `why`
 stale    this run's owner is dead: legbook runs recover RUN
 foreign  the dead owner of another run has the workspace's lock
 invalid  the owner can't be read")]
@@ -36,6 +36,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         ("run_id", run_id.as_str().into()),
         ("state", state.word().into()),
         ("why", nullable(state.why())),
+        ("judged", state.is_judged().map_or(Value::Null, Value::from)),
         ("holder", nullable(lock.map(|lock| lock.run_id.as_str()))),
         ("workspace", nullable(lock.map(|lock| lock.workspace.display().to_string()))),
         ("acquired_at", nullable(lock.map(|lock| lock.acquired_at.as_str()))),

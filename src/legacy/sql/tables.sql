@@ -15,7 +15,7 @@ CREATE TABLE recoveries (
     prior_status TEXT, sha256 TEXT, byte_size INTEGER, receipt BLOB
 );
 CREATE TABLE locks (
-    workspace TEXT, run_id TEXT, run_dir TEXT, token_sha256 TEXT, acquired_at TEXT,
+    workspace TEXT, run_id TEXT, token_sha256 TEXT, acquired_at TEXT,
     pid INTEGER, start_time TEXT, boot_id TEXT, machine_id TEXT, host_name TEXT, pid_namespace TEXT,
     lease_seconds INTEGER, last_write_at TEXT,
     claim_id TEXT, claimed_at TEXT, claim_pid INTEGER, claim_start_time TEXT, claim_boot_id TEXT,

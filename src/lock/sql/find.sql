@@ -1,5 +1,5 @@
 -- The lock that this run holds, else this workspace's. Either parameter may be null.
-SELECT workspace, run_id, run_dir, token_sha256, acquired_at,
+SELECT workspace, run_id, token_sha256, acquired_at,
        pid, start_time, boot_id, machine_id, host_name, pid_namespace,
        lease_seconds, last_write_at,
        claim_id, claimed_at,

@@ -1,6 +1,6 @@
-INSERT INTO locks (workspace, run_id, run_dir, token_sha256, acquired_at,
+INSERT INTO locks (workspace, run_id, token_sha256, acquired_at,
                    pid, start_time, boot_id, machine_id, host_name, pid_namespace,
                    lease_seconds, last_write_at)
-VALUES (:workspace, :run_id, :run_dir, :token_sha256, :acquired_at,
+VALUES (:workspace, :run_id, :token_sha256, :acquired_at,
         :pid, :start_time, :boot_id, :machine_id, :host_name, :pid_namespace,
         :lease_seconds, :last_write_at)

@@ -1,4 +1,4 @@
-SELECT json_array(workspace, run_id, run_dir, token_sha256, acquired_at,
+SELECT json_array(workspace, run_id, token_sha256, acquired_at,
                   pid, start_time, boot_id, machine_id, host_name, pid_namespace,
                   lease_seconds, last_write_at,
                   claim_id, claimed_at,

@@ -145,14 +145,8 @@ impl Scene {
 
     fn take(&self, workspace: &str, run: &str, pid: u32, lease: Option<Duration>) -> Result<Taken> {
         let owner = Identity::of(pid, &*self.world);
-        let request = Request {
-            token: None,
-            workspace: Path::new(workspace),
-            run_id: &id(run),
-            run_dir: None,
-            owner: &owner,
-            lease,
-        };
+        let request =
+            Request { token: None, workspace: Path::new(workspace), run_id: &id(run), owner: &owner, lease };
         self.store.write(|transaction| take(transaction, &*self.world, &self.judge(), &request))
     }
 

@@ -41,7 +41,10 @@ fn an_owner_that_may_live_is_live_and_the_reason_is_said() {
     scene.token("/w", "one", OWNER);
     scene.move_to(|here| here.machine_id = Some("machine-2".to_owned()));
     let state = scene.state("/w", "one");
-    assert_eq!((state.word(), state.why()), ("live", Some("it may live: it ran on another machine")));
+    assert_eq!(
+        (state.word(), state.why()),
+        ("live", Some("whether it lives cannot be judged: it ran on another machine"))
+    );
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn a_row_that_no_owner_wrote_is_invalid_for_the_state_and_for_every_caller() {
         "workspace = CAST(x'2f77ff' AS TEXT)",
         "lease_seconds = 0",
         "lease_seconds = 9223372036854775807",
-        "lease_seconds = 9000000000000",
+        "lease_seconds = 31622401",
         "claim_id = 'c'",
         "claim_id = 'c', claimed_at = '2026-01-02T03:04:05Z', claim_pid = -7",
     ] {

@@ -158,9 +158,10 @@ pub(super) fn plain() -> Vec<Attack> {
             "UPDATE locks SET token_sha256 = NULL",
             "UPDATE locks SET acquired_at = ''",
         ]),
-        ("locks_update", "locks: a lease is a positive number of seconds", &[
+        ("locks_update", "locks: a lease is 1 to 31622400 seconds (366 days)", &[
             "UPDATE locks SET lease_seconds = 0",
             "UPDATE locks SET lease_seconds = -9223372036854775808",
+            "UPDATE locks SET lease_seconds = 31622401",
         ]),
         ("locks_update", "locks: an owner has a pid", &[
             "UPDATE locks SET pid = NULL",
@@ -236,7 +237,7 @@ pub(super) fn plain() -> Vec<Attack> {
         ),
         (
             "locks_insert",
-            "locks: a lease is a positive number of seconds",
+            "locks: a lease is 1 to 31622400 seconds (366 days)",
             lock("/x", "run-2", "printf('%064d', 1)", "0"),
         ),
     ] {
