@@ -6,7 +6,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::db::{insert_new, swallowed};
+use crate::db::{column, insert_new, swallowed};
 use crate::digest::Digest;
 use crate::error::{CheckpointError, Error, Result};
 use crate::event::CheckpointPayload;
@@ -31,7 +31,7 @@ pub(crate) fn put(tx: &Transaction<'_>, sha256: Digest, body: &[u8]) -> Result<(
 /// The body stored under `sha256`, unchecked.
 pub(crate) fn get(tx: &Transaction<'_>, sha256: Digest) -> Result<Option<Vec<u8>>> {
     let mut statement = tx.prepare_cached(include_str!("sql/body.sql"))?;
-    Ok(statement.query_row([sha256.to_hex()], |row| row.get(0)).optional()?)
+    Ok(statement.query_row([sha256.to_hex()], |row| column(row, 0)).optional()?)
 }
 
 /// Reads the checkpoint that `payload` names and checks it whole: size, digest, UTF-8, an object, and equal to the

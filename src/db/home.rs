@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::change::{change, change_one, delete};
-use super::{Store, inspect, open, write_in};
+use super::{Store, column, inspect, open};
 use crate::clock;
 use crate::error::{Error, Result, StoreError};
 
@@ -44,8 +44,8 @@ pub(crate) fn place(connection: &Connection, path: &Path, file: (u64, u64)) -> R
     let kept = connection
         .prepare_cached("SELECT path, device, inode FROM home")?
         .query_row([], |row| {
-            let home: Vec<u8> = row.get(0)?;
-            let file = (row.get::<_, i64>(1)?.cast_unsigned(), row.get::<_, i64>(2)?.cast_unsigned());
+            let home: Vec<u8> = column(row, 0)?;
+            let file = (column::<i64>(row, 1)?.cast_unsigned(), column::<i64>(row, 2)?.cast_unsigned());
             Ok((PathBuf::from(OsStr::from_bytes(&home)), file))
         })
         .optional()?;
@@ -82,7 +82,7 @@ fn is_at_home(connection: &Connection, home: &Path, kept: (u64, u64)) -> Result<
 }
 
 fn store_id(connection: &Connection) -> Result<String> {
-    Ok(connection.query_row("SELECT store_id FROM store", [], |row| row.get(0))?)
+    Ok(connection.query_row("SELECT store_id FROM store", [], |row| column(row, 0))?)
 }
 
 /// Notes that the file `file` at `path` is the store.
@@ -124,7 +124,7 @@ impl Store {
         let moved_from = match place(connection, &self.path, self.file)? {
             Place::Home => None,
             Place::New { moved_from } => {
-                write_in(connection, |tx| note(tx, &self.path, self.file))?;
+                self.write_in(connection, |tx| note(tx, &self.path, self.file))?;
                 moved_from
             }
             Place::Copy { home } => {
@@ -147,7 +147,7 @@ impl Store {
             Place::Copy { .. } if fork => {
                 let id = clock::random_hex(self.clock(), 16)
                     .map_err(Error::io("get random bytes for", &self.path))?;
-                write_in(&mut connection, |tx| self.fork(tx, &id))?;
+                self.write_in(&mut connection, |tx| self.fork(tx, &id))?;
                 let _ = self.settled.set(());
                 Ok(Adopted { moved_from: None, new_store_id: Some(id) })
             }
@@ -163,7 +163,7 @@ impl Store {
         change_one(tx, "UPDATE store SET store_id = ?1", [id])?;
         for table in ["runs", "locks"] {
             let count = format!("SELECT count(*) FROM {table} WHERE run_dir IS NOT NULL");
-            let rows = tx.query_row(&count, [], |row| row.get(0))?;
+            let rows = tx.query_row(&count, [], |row| column(row, 0))?;
             let sql = format!("UPDATE {table} SET run_dir = ?1 || '/' || run_id WHERE run_dir IS NOT NULL");
             change(tx, rows, &sql, [runs])?;
         }

@@ -3,7 +3,7 @@
 //! * Waiting: at most [`BUSY_TIMEOUT`] for one lock, in small random steps. SQLite's own back-off sleeps up to 100 ms between two
 //!   tries, so among many writers an unlucky one waits many times as long as the others. Here each waiting process asks
 //!   about once in a millisecond, and one that has waited for long asks more often.
-//! * Work: a [`Budget`] of steps of SQLite's machine for each transaction of the writing connection. A trigger that
+//! * Work: a budget of steps of SQLite's machine for each transaction of every connection ([`allow`]). A trigger that
 //!   somebody else made can run an endless query inside legbook's own statement, and a damaged page can lead a query in circles. The
 //!   budget ends both. SQLite looks at it once in [`GRAIN`] steps of one statement, so an ordinary write never pays for it.
 //!
@@ -12,8 +12,6 @@
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -23,10 +21,10 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many steps one write transaction may take: about 4 seconds of processor time. The largest that legbook makes is an import
 /// of 128 directories or 4 MiB.
-pub(crate) const WRITE_STEPS: u64 = 500_000_000;
+const WRITE_STEPS: u64 = 500_000_000;
 
 /// How many steps one read transaction may take. It may read every run of a large store, and no trigger runs in it.
-pub(crate) const READ_STEPS: u64 = 5_000_000_000;
+const READ_STEPS: u64 = 5_000_000_000;
 
 /// How many steps of one statement lie between two looks at the budget.
 const GRAIN: i32 = 1_000_000;
@@ -62,28 +60,26 @@ fn wait(tries: i32) -> bool {
     true
 }
 
-/// The steps that the transaction of one connection may still take.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Budget(Arc<AtomicU64>);
+/// How many steps one transaction may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Steps {
+    pub(super) write: u64,
+    pub(super) read: u64,
+}
 
-impl Budget {
-    /// A budget that SQLite looks at while `connection` works. It is spent until it is renewed.
-    pub(super) fn of(connection: &Connection) -> rusqlite::Result<Self> {
-        let budget = Self::default();
-        budget.renew(READ_STEPS);
-        let left = Arc::clone(&budget.0);
-        let grain = u64::from(GRAIN.unsigned_abs());
-        let is_spent = move || {
-            let rest = left.load(Ordering::Relaxed).saturating_sub(grain);
-            left.store(rest, Ordering::Relaxed);
-            rest == 0
-        };
-        connection.progress_handler(GRAIN, Some(is_spent))?;
-        Ok(budget)
-    }
+impl Steps {
+    /// What every store allows.
+    pub(super) const USUAL: Self = Self { write: WRITE_STEPS, read: READ_STEPS };
+}
 
-    /// Allows the next transaction `steps`.
-    pub(super) fn renew(&self, steps: u64) {
-        self.0.store(steps, Ordering::Relaxed);
-    }
+/// Allows `connection` that many steps from now on; a statement that takes more is interrupted. Each transaction of each
+/// connection begins with it.
+pub(super) fn allow(connection: &Connection, steps: u64) -> rusqlite::Result<()> {
+    let grain = u64::from(GRAIN.unsigned_abs());
+    let mut left = steps;
+    let is_spent = move || {
+        left = left.saturating_sub(grain);
+        left == 0
+    };
+    connection.progress_handler(GRAIN, Some(is_spent))
 }

@@ -10,6 +10,7 @@
 //!   thread opens one connection; beside a busy one, reads are served by a pool.
 
 mod change;
+mod column;
 mod create;
 pub(crate) mod functions;
 pub(crate) mod home;
@@ -32,6 +33,8 @@ use crate::process::{ProcessTable, SystemProcesses};
 use crate::step::{Observer, Step, Unobserved};
 
 pub(crate) use change::{attempt, change, change_one, delete, insert_new, swallowed};
+pub use column::OddValue;
+pub(crate) use column::column;
 pub use home::Adopted;
 pub use location::{Location, git_root, locate};
 pub use migrate::SCHEMA_VERSION;
@@ -67,8 +70,8 @@ pub struct Store {
     path: PathBuf,
     options: StoreOptions,
     main: Mutex<Connection>,
-    /// What one transaction of `main` may take.
-    budget: limits::Budget,
+    /// What one transaction may take.
+    steps: limits::Steps,
     /// The device and inode of the file that was opened.
     file: (u64, u64),
     /// Set once this file is known to be the store and no copy.
@@ -109,13 +112,12 @@ impl Store {
     fn open_at(path: PathBuf, options: StoreOptions) -> Result<Self> {
         let mut connection = open::connect(&path)?;
         migrate::SCHEMA.run(&mut connection, &path)?;
-        let budget = limits::Budget::of(&connection)?;
         let file = open::file_identity(&path)?;
         Ok(Self {
             path,
             options,
             main: Mutex::new(connection),
-            budget,
+            steps: limits::Steps::USUAL,
             file,
             settled: OnceLock::new(),
             readers: OnceLock::new(),
@@ -155,11 +157,10 @@ impl Store {
     /// [`StoreError::Copy`] for a copy of a store.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.lock_main();
-        self.budget.renew(limits::WRITE_STEPS);
         self.settle_in(&mut connection)?;
-        let answer = match write_in(&mut connection, work) {
+        let answer = match self.write_in(&mut connection, work) {
             Err(Error::Store(StoreError::Endless)) => {
-                self.budget.renew(limits::READ_STEPS);
+                limits::allow(&connection, self.steps.read)?;
                 schema::refuse_changed(&connection)?;
                 return Err(StoreError::Endless.into());
             }
@@ -178,15 +179,12 @@ impl Store {
     /// What `work` gives, or the store's own error.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         match self.main.try_lock() {
-            Ok(mut connection) => {
-                self.budget.renew(limits::READ_STEPS);
-                read_in(&mut connection, work)
-            }
-            Err(TryLockError::Poisoned(poisoned)) => read_in(&mut poisoned.into_inner(), work),
+            Ok(mut connection) => self.read_in(&mut connection, work),
+            Err(TryLockError::Poisoned(poisoned)) => self.read_in(&mut poisoned.into_inner(), work),
             Err(TryLockError::WouldBlock) => {
                 let mut connection =
                     self.readers().get().map_err(|error| StoreError::Pool(error.to_string()))?;
-                read_in(&mut connection, work)
+                self.read_in(&mut connection, work)
             }
         }
     }
@@ -209,18 +207,63 @@ impl Store {
                 .build_unchecked(manager)
         })
     }
+
+    fn write_in<T>(
+        &self,
+        connection: &mut Connection,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        limits::allow(connection, self.steps.write)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let answer = work(&transaction)?;
+        transaction.commit()?;
+        Ok(answer)
+    }
+
+    fn read_in<T>(
+        &self,
+        connection: &mut Connection,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        limits::allow(connection, self.steps.read)?;
+        let transaction = connection.transaction()?;
+        let answer = work(&transaction)?;
+        transaction.finish().map_err(Error::from)?;
+        Ok(answer)
+    }
 }
 
-fn write_in<T>(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let answer = work(&transaction)?;
-    transaction.commit()?;
-    Ok(answer)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn read_in<T>(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-    let transaction = connection.transaction()?;
-    let answer = work(&transaction)?;
-    transaction.finish().map_err(Error::from)?;
-    Ok(answer)
+    /// A query without an end.
+    fn endless(tx: &Transaction<'_>) -> Result<i64> {
+        let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+        Ok(tx.query_row(sql, [], |row| row.get(0))?)
+    }
+
+    #[test]
+    fn every_connection_ends_an_endless_query() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path().join("store.db"), StoreOptions::default()).unwrap();
+        store.steps = limits::Steps { write: 3_000_000, read: 3_000_000 };
+        let is_ended = |answer: Result<i64>| {
+            assert!(matches!(answer, Err(Error::Store(StoreError::Endless))), "{answer:?}");
+        };
+        is_ended(store.read(endless));
+        is_ended(store.write(endless));
+        // While the writing connection is busy, a read gets one of the pool, and each transaction of it a new budget.
+        store
+            .write(|_| {
+                for _ in 0..3 {
+                    is_ended(store.read(endless));
+                    let answer: i64 =
+                        store.read(|tx| Ok(tx.query_row("SELECT 1", [], |row| row.get(0))?)).unwrap();
+                    assert_eq!(answer, 1);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, named_params};
 
+use super::checks::collect;
 use super::finding::{Finding, Kind, Remedy};
 use super::schema::{Bound, Expected};
 use crate::error::Result;
@@ -67,12 +68,11 @@ pub(super) fn read(
     let mut bounds = Bounds::of_new_store(expected);
     for (key, Bound { default, lowest, highest }) in expected.bounds() {
         // Asked as a signed number: a damaged one may be negative.
-        let found: Option<i64> = connection
-            .prepare(include_str!("sql/bound.sql"))?
-            .query_map(named_params! { ":key": key }, |row| row.get("value"))?
-            .next()
-            .transpose()?;
-        let value = found.and_then(|value| u64::try_from(value).ok());
+        let found: Vec<i64> =
+            collect(connection, include_str!("sql/bound.sql"), named_params! { ":key": key }, |row| {
+                row.get("value")
+            })?;
+        let value = found.first().copied().and_then(|value| u64::try_from(value).ok());
         let Some(value) = value.filter(|value| (lowest..=highest).contains(value)) else {
             let value = default.to_string();
             findings.push(Finding::new(

@@ -355,9 +355,10 @@ pub(super) fn uncounted_reports(connection: &Connection) -> Result<Vec<Finding>>
 /// SQLite's own.
 pub(super) fn identity(connection: &Connection) -> Result<Option<String>> {
     let sql = include_str!("sql/identity.sql");
-    let (rows, store_id, is_well_formed): (i64, Option<String>, bool) =
-        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    Ok(store_id.filter(|_| rows == 1 && is_well_formed))
+    let found: Vec<(i64, Option<String>, bool)> =
+        collect(connection, sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let found = found.into_iter().next();
+    Ok(found.and_then(|(rows, store_id, is_well_formed)| store_id.filter(|_| rows == 1 && is_well_formed)))
 }
 
 /// How many runs the store has.
@@ -368,6 +369,7 @@ pub(super) fn count_runs(connection: &Connection) -> Result<u64> {
     Ok(connection.query_row(include_str!("sql/count_runs.sql"), [], |row| row.get(0))?)
 }
 
+/// The answers to `sql`. A row with a value of an odd kind is passed over, so that it hides no other: `rows::values` names it.
 pub(super) fn collect<T>(
     connection: &Connection,
     sql: &str,
@@ -376,7 +378,19 @@ pub(super) fn collect<T>(
 ) -> Result<Vec<T>> {
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map(params, row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    Ok(rows.filter(|row| !matches!(row, Err(error) if is_odd(error))).collect::<rusqlite::Result<_>>()?)
+}
+
+/// Whether a row could not be read because a column holds a value of another kind.
+pub(super) fn is_odd(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error;
+    matches!(
+        error,
+        Error::InvalidColumnType(..)
+            | Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..)
+    )
 }
 
 pub(super) fn restore() -> Remedy {

@@ -125,6 +125,8 @@ kinds! {
     ReceiptOfOtherBytes "receipt-of-other-bytes" Warn,
     /// What the handoff or a stage has stored is not what its digest says.
     ContentDamaged "content-damaged" Fail,
+    /// A column holds a value of a kind that legbook never writes there.
+    ValueDamaged "value-damaged" Fail,
     /// A row is under a name that no command can reach.
     NameInvalid "name-invalid" Fail,
     /// A column that holds a time holds something else.

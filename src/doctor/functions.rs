@@ -3,6 +3,7 @@
 //! Each is pure. Null in, null out, so that an optional column needs no case of its own.
 
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 
 use crate::clock;
 use crate::db::functions::{add, text};
@@ -19,6 +20,11 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
     // is_time(text) -> whether it is an ISO 8601 time.
     add(connection, "is_time", 1, |arguments| {
         text(arguments, 0).map(|text| clock::parse_time(text).is_some())
+    })?;
+    // is_utf8(text) -> whether its bytes are UTF-8.
+    add(connection, "is_utf8", 1, |arguments| match arguments.get_raw(0) {
+        ValueRef::Text(bytes) => Some(std::str::from_utf8(bytes).is_ok()),
+        _ => None,
     })?;
     // is_run_id(text), is_pipeline_name(text), is_stage_name(text) -> whether a command can name it.
     add(connection, "is_run_id", 1, |arguments| {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, named_params};
 
+use super::checks::collect;
 use super::finding::{Finding, Kind, Remedy};
 use super::report::Examined;
 use crate::digest::Digest;
@@ -194,10 +195,10 @@ impl Heads {
 /// # Errors
 /// SQLite's own.
 pub(super) fn current(connection: &Connection) -> Result<BTreeMap<String, Head>> {
-    let mut statement = connection.prepare(include_str!("sql/heads.sql"))?;
-    let rows = statement
-        .query_map([], |row| Ok((row.get(0)?, Head { sequence: row.get(1)?, digest: row.get(2)? })))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let heads = collect(connection, include_str!("sql/heads.sql"), &[], |row| {
+        Ok((row.get(0)?, Head { sequence: row.get(1)?, digest: row.get(2)? }))
+    })?;
+    Ok(heads.into_iter().collect())
 }
 
 fn digest_at(connection: &Connection, run_id: &str, sequence: i64) -> Result<Option<String>> {

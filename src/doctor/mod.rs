@@ -224,6 +224,7 @@ impl Examination<'_> {
         self.keep(checks::rounds(connection, judge.now))?;
         self.keep(checks::unheld_runs(connection))?;
         self.keep(checks::uncounted_reports(connection))?;
+        self.keep(rows::values(connection, expected, self.options.full))?;
         for (kind, sql) in rows::QUESTIONS {
             self.keep(rows::ask(connection, *kind, sql))?;
         }
@@ -338,7 +339,9 @@ impl Examination<'_> {
 /// Whether a question failed for what is in the file, rather than for the machine or another process.
 fn is_damage(error: &StoreError) -> bool {
     match error {
-        StoreError::Corrupt(_) | StoreError::Schema { .. } | StoreError::Endless => true,
+        StoreError::Corrupt(_) | StoreError::Value(_) | StoreError::Schema { .. } | StoreError::Endless => {
+            true
+        }
         StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) => !matches!(
             failure.code,
             ErrorCode::SystemIoFailure

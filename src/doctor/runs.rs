@@ -11,9 +11,11 @@ use rusqlite::{Connection, OptionalExtension, Params, named_params};
 
 use super::bounds::{Bounds, MAX_CHECKPOINT_BYTES, MAX_JOURNAL_BYTES, MAX_JOURNAL_EVENTS};
 use super::finding::{Finding, Kind, Remedy};
+use super::rows::said;
 use super::verdict::{Fault, Reason, RunVerdict};
+use crate::db::column;
 use crate::digest::Digest;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StoreError};
 use crate::id::RunId;
 use crate::lock::{self, Judge, LockState};
 use crate::run::directory;
@@ -50,12 +52,19 @@ pub(crate) struct Unread {
 pub(super) fn to_judge(connection: &Connection, most: i64) -> Result<Vec<Run>> {
     let mut statement = connection.prepare(include_str!("sql/runs.sql"))?;
     let runs = statement.query_map(named_params! { ":most": most }, |row| {
-        let run_dir: Option<String> = row.get(1)?;
+        let (run_dir, fault) = match column::<Option<String>>(row, 1).map_err(StoreError::from) {
+            Ok(run_dir) => (run_dir, None),
+            Err(error) => {
+                let fault =
+                    Fault { reason: Reason::RunJsonUnreadable, detail: error.to_string(), needs: None };
+                (None, Some(fault))
+            }
+        };
         Ok(Run {
-            run_id: row.get(0)?,
+            run_id: said(row.get_ref(0)?),
             run_dir: run_dir.map(PathBuf::from),
             journaled: row.get(2)?,
-            unread: Unread::default(),
+            unread: Unread { run_json: fault, ..Unread::default() },
         })
     })?;
     Ok(runs.collect::<rusqlite::Result<_>>()?)

@@ -29,6 +29,19 @@ pub(super) struct Expected {
     /// For each reference table the rows to compare, and the rows whole.
     references: Vec<(&'static str, &'static str, Rows, Rows)>,
     bounds: BTreeMap<String, Bound>,
+    columns: BTreeMap<String, Vec<Column>>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// `TEXT`, `INTEGER` or `BLOB`.
+    pub(super) kind: String,
+    pub(super) needs_value: bool,
+    pub(super) names_row: bool,
+    /// Whether it is computed from other columns.
+    pub(super) is_derived: bool,
 }
 
 type Rows = Vec<Vec<SqlValue>>;
@@ -78,6 +91,21 @@ impl Expected {
             Ok((row.get("key")?, bound))
         })?;
         expected.bounds = bounds.collect::<rusqlite::Result<_>>()?;
+        let mut statement = connection.prepare(include_str!("sql/columns.sql"))?;
+        let columns = statement.query_map([], |row| {
+            let column = Column {
+                name: row.get(1)?,
+                kind: row.get(2)?,
+                needs_value: row.get(3)?,
+                names_row: row.get(4)?,
+                is_derived: row.get(5)?,
+            };
+            Ok((row.get::<_, String>(0)?, column))
+        })?;
+        for column in columns {
+            let (table, column) = column?;
+            expected.columns.entry(table).or_default().push(column);
+        }
         Ok(Arc::new(expected))
     }
 
@@ -94,6 +122,11 @@ impl Expected {
     /// Whether an object of the schema has the name, as SQLite compares names.
     fn is_name(&self, name: &str) -> bool {
         self.objects.keys().any(|ours| ours.eq_ignore_ascii_case(name))
+    }
+
+    /// All tables with their columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, &[Column])> {
+        self.columns.iter().map(|(table, columns)| (table.as_str(), columns.as_slice()))
     }
 
     /// All bounds by their names.

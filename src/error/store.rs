@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::lock::bounded;
+use crate::db::OddValue;
 
 /// Why the store can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -149,6 +150,9 @@ pub enum StoreError {
     /// SQLite found the file damaged, or a row holds what legbook never writes.
     #[error("{}", bounded(format!("the store is damaged: {_0}")))]
     Corrupt(String),
+    /// A column holds what legbook never writes.
+    #[error("{}", bounded(format!("the store is damaged: {_0}")))]
+    Value(OddValue),
     /// A trigger of the store refused the statement: the rule's own words.
     #[error("the store refuses this: {0}")]
     Refused(String),
@@ -160,6 +164,11 @@ pub enum StoreError {
 impl From<rusqlite::Error> for StoreError {
     fn from(source: rusqlite::Error) -> Self {
         use rusqlite::{Error, ErrorCode, ffi};
+        if let Error::FromSqlConversionFailure(_, _, odd) = &source
+            && let Some(odd) = odd.downcast_ref::<OddValue>()
+        {
+            return Self::Value(odd.clone());
+        }
         let (failure, said) = match &source {
             Error::SqliteFailure(failure, said) => (failure, said.clone()),
             Error::SqlInputError { error, msg, .. } => (error, Some(msg.clone())),

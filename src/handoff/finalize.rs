@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use crate::clock::store_time;
-use crate::db::{Store, change_one};
+use crate::db::{Store, change_one, column};
 use crate::error::{Error, HandoffError, HandoffFile, Record, Result};
 use crate::json::{Raw, Value};
 
@@ -131,7 +131,7 @@ impl<'a> FinalizeLeg<'a> {
         let number = self.pending.number;
         let now = store_time(now);
         let attempt: i64 =
-            transaction.query_row(include_str!("sql/next_proposal.sql"), [number], |row| row.get(0))?;
+            transaction.query_row(include_str!("sql/next_proposal.sql"), [number], |row| column(row, 0))?;
         for (id, _) in &self.inputs.by_id {
             let Some(Angle { podcast, x_article, row }) = angles.get(id) else { continue };
             let angle = params![number, attempt, id, podcast, x_article, row.as_str(), now];

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use crate::clock::store_time;
-use crate::db::{Store, change_one};
+use crate::db::{Store, change_one, column};
 use crate::error::{HandoffError, HandoffFile, Record, Result};
 use crate::json::{Raw, Value};
 
@@ -135,7 +135,7 @@ impl<'a> JudgeLeg<'a> {
 /// The number of a round's latest judgments; 0 where it has none.
 pub(super) fn latest(transaction: &Transaction<'_>, bundle_id: &str) -> Result<i64> {
     let mut statement = transaction.prepare_cached(include_str!("sql/latest_judging.sql"))?;
-    Ok(statement.query_row([bundle_id], |row| row.get(0))?)
+    Ok(statement.query_row([bundle_id], |row| column(row, 0))?)
 }
 
 /// Inserts the judgments; gives their number.

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::clock::{parse_time, store_time};
-use crate::db::change_one;
+use crate::db::{change_one, column};
 use crate::digest::Digest;
 use crate::error::{HandoffError, Record, Result};
 use crate::json::{Raw, RawValue};
@@ -114,7 +114,7 @@ impl PendingReport {
     /// [`HandoffError::PendingSuperseded`].
     pub(super) fn require_current(&self, transaction: &Transaction<'_>) -> Result<()> {
         let mut statement = transaction.prepare_cached(include_str!("sql/pending_report_is_current.sql"))?;
-        if statement.query_row([self.number], |row| row.get(0))? {
+        if statement.query_row([self.number], |row| column(row, 0))? {
             return Ok(());
         }
         Err(HandoffError::PendingSuperseded { bundle_id: self.bundle_id.clone() }.into())
@@ -176,15 +176,15 @@ struct StoredReport {
 impl StoredReport {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            number: row.get("pending_number")?,
-            bundle_id: row.get("bundle_id")?,
-            generated_at: row.get("generated_at")?,
-            run_ref: row.get("run_ref")?,
-            mock: row.get("mock")?,
-            input_count: row.get("input_count")?,
+            number: column(row, "pending_number")?,
+            bundle_id: column(row, "bundle_id")?,
+            generated_at: column(row, "generated_at")?,
+            run_ref: column(row, "run_ref")?,
+            mock: column(row, "mock")?,
+            input_count: column(row, "input_count")?,
             body: sealed(row, "body")?,
-            expired: row.get("expired")?,
-            may_be_current: row.get("may_be_current")?,
+            expired: column(row, "expired")?,
+            may_be_current: column(row, "may_be_current")?,
         })
     }
 

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Params, Row, Transaction, params};
 
 use crate::clock::store_time;
-use crate::db::{Store, change_one};
+use crate::db::{Store, change_one, column};
 use crate::error::{HandoffError, Result};
 
 use super::topic::normalized_name;
@@ -41,13 +41,13 @@ impl Topic {
 
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            name: row.get("name")?,
-            normalized_name: row.get("normalized_name")?,
-            domain: row.get("domain")?,
-            surface_count: row.get("surface_count")?,
-            first_surfaced: row.get("first_surfaced")?,
-            last_surfaced: row.get("last_surfaced")?,
-            covered_at: row.get("covered_at")?,
+            name: column(row, "name")?,
+            normalized_name: column(row, "normalized_name")?,
+            domain: column(row, "domain")?,
+            surface_count: column(row, "surface_count")?,
+            first_surfaced: column(row, "first_surfaced")?,
+            last_surfaced: column(row, "last_surfaced")?,
+            covered_at: column(row, "covered_at")?,
         })
     }
 }
@@ -110,5 +110,5 @@ pub(super) fn surface(
 }
 
 fn has(transaction: &Transaction<'_>, sql: &str, key: impl Params) -> Result<bool> {
-    Ok(transaction.prepare_cached(sql)?.query_row(key, |row| row.get(0))?)
+    Ok(transaction.prepare_cached(sql)?.query_row(key, |row| column(row, 0))?)
 }

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Transaction};
 
 use crate::clock::{offset_time, parse_time, snapshot_time};
-use crate::db::Store;
+use crate::db::{Store, column};
 use crate::error::{FileFault, HandoffError, HandoffFile, Record, Result};
 use crate::json::{Raw, RawValue, Value};
 
@@ -178,7 +178,7 @@ impl<'a> ReportLeg<'a> {
     fn default_run_ref(&self, transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<String> {
         let mut statement = transaction.prepare_cached(include_str!("sql/first_report.sql"))?;
         let first: Option<String> =
-            statement.query_row([&self.round.bundle_id], |row| row.get(0)).optional()?;
+            statement.query_row([&self.round.bundle_id], |row| column(row, 0)).optional()?;
         let time = first.as_deref().and_then(parse_time).unwrap_or(now);
         let domain = &self.round.head.domain;
         let domain = if domain.is_empty() { "trending" } else { domain };

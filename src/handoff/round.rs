@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::clock::{parse_time, store_time};
-use crate::db::{Store, change, change_one};
+use crate::db::{Store, change, change_one, column};
 use crate::digest::Digest;
 use crate::error::{HandoffError, Record, Result};
 use crate::json::{Raw, RawValue, Value, raw};
@@ -76,7 +76,7 @@ pub(super) fn require_current(transaction: &Transaction<'_>, bundle_id: &str) ->
         return Ok(());
     }
     let mut statement = transaction.prepare_cached(include_str!("sql/current_round.sql"))?;
-    let by = statement.query_row([], |row| row.get("bundle_id")).optional()?;
+    let by = statement.query_row([], |row| column(row, "bundle_id")).optional()?;
     Err(HandoffError::Superseded { bundle_id: bundle_id.to_owned(), by }.into())
 }
 
@@ -101,20 +101,20 @@ pub(super) fn require_bound(store: &Store, file: &BoundFile, current: &str, agai
 /// Whether round `bundle_id` is the current one; none where the store has no such round.
 pub(super) fn is_current(transaction: &Transaction<'_>, bundle_id: &str) -> Result<Option<bool>> {
     let mut statement = transaction.prepare_cached(include_str!("sql/round_is_current.sql"))?;
-    Ok(statement.query_row([bundle_id], |row| row.get(0)).optional()?)
+    Ok(statement.query_row([bundle_id], |row| column(row, 0)).optional()?)
 }
 
 /// The ids of a round's nominations, readable or not.
 pub(super) fn nomination_ids(transaction: &Transaction<'_>, bundle_id: &str) -> Result<HashSet<String>> {
     let mut statement = transaction.prepare_cached(include_str!("sql/nomination_ids_of_round.sql"))?;
-    let ids = statement.query_map([bundle_id], |row| row.get(0))?;
+    let ids = statement.query_map([bundle_id], |row| column(row, 0))?;
     Ok(ids.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Ends the current round, where there is one, and its pending report with it.
 pub(super) fn supersede(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<()> {
     let current = "SELECT count(*) FROM rounds WHERE superseded_at IS NULL";
-    let current = transaction.prepare_cached(current)?.query_row([], |row| row.get(0))?;
+    let current = transaction.prepare_cached(current)?.query_row([], |row| column(row, 0))?;
     change(transaction, current, include_str!("sql/supersede_round.sql"), [store_time(now)])?;
     // A trigger has superseded the pending report with it.
     supersede_pending(transaction, now)
@@ -123,7 +123,7 @@ pub(super) fn supersede(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Re
 /// Ends the current pending report if there is one.
 pub(super) fn supersede_pending(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<()> {
     let current = "SELECT count(*) FROM pending_reports WHERE superseded_at IS NULL";
-    let current = transaction.prepare_cached(current)?.query_row([], |row| row.get(0))?;
+    let current = transaction.prepare_cached(current)?.query_row([], |row| column(row, 0))?;
     change(transaction, current, include_str!("sql/supersede_pending_report.sql"), [store_time(now)])
 }
 
@@ -140,7 +140,7 @@ pub(super) fn say_nothing_solid(transaction: &Transaction<'_>, bundle_id: &str) 
 /// Whether of the latest judgments of round `bundle_id` nothing was solid.
 pub(super) fn is_nothing_solid(transaction: &Transaction<'_>, bundle_id: &str) -> Result<bool> {
     let mut statement = transaction.prepare_cached(include_str!("sql/is_nothing_solid.sql"))?;
-    Ok(statement.query_row([bundle_id], |row| row.get(0))?)
+    Ok(statement.query_row([bundle_id], |row| column(row, 0))?)
 }
 
 /// What [`insert`] stores.
@@ -273,13 +273,13 @@ struct StoredRound {
 impl StoredRound {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            bundle_id: row.get("bundle_id")?,
-            generated_at: row.get("generated_at")?,
-            mock: row.get("mock")?,
-            nomination_count: row.get("nomination_count")?,
+            bundle_id: column(row, "bundle_id")?,
+            generated_at: column(row, "generated_at")?,
+            mock: column(row, "mock")?,
+            nomination_count: column(row, "nomination_count")?,
             body: sealed(row, "head")?,
-            expired: row.get("expired")?,
-            may_be_current: row.get("may_be_current")?,
+            expired: column(row, "expired")?,
+            may_be_current: column(row, "may_be_current")?,
         })
     }
 

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::OptionalExtension;
 
 use crate::clock::parse_time;
-use crate::db::Store;
+use crate::db::{Store, column};
 use crate::error::{Error, HandoffError, Record, Result};
 
 use super::freshness::{expires_at, require_fresh};
@@ -63,10 +63,10 @@ pub fn status(store: &Store) -> Result<Option<Status>> {
         let pending = transaction
             .query_row(include_str!("sql/pending_state.sql"), [], |row| {
                 Ok(PendingState {
-                    generated_at: row.get("generated_at")?,
-                    run_ref: row.get("run_ref")?,
-                    expired: row.get("expired")?,
-                    finalized: row.get::<_, Option<String>>("finalized_at")?.is_some(),
+                    generated_at: column(row, "generated_at")?,
+                    run_ref: column(row, "run_ref")?,
+                    expired: column(row, "expired")?,
+                    finalized: column::<Option<String>>(row, "finalized_at")?.is_some(),
                 })
             })
             .optional()?;

@@ -6,7 +6,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, named_params, params};
 
-use crate::db::{change, change_one};
+use crate::db::{change, change_one, column};
 use crate::digest::Digest;
 use crate::error::{JournalError, Result};
 use crate::event::{Event, EventInput, recurring_key};
@@ -33,9 +33,9 @@ pub(crate) fn bounds(tx: &Transaction<'_>) -> Result<Bounds> {
     let mut statement = tx.prepare_cached(include_str!("sql/bounds.sql"))?;
     Ok(statement.query_row([], |row| {
         Ok(Bounds {
-            max_journal_events: row.get(0)?,
-            max_journal_bytes: row.get(1)?,
-            max_checkpoint_bytes: row.get(2)?,
+            max_journal_events: column(row, 0)?,
+            max_journal_bytes: column(row, 1)?,
+            max_checkpoint_bytes: column(row, 2)?,
         })
     })?)
 }
@@ -62,7 +62,7 @@ pub(crate) fn near_bounds(tx: &Transaction<'_>, run_id: &str) -> Result<Vec<Near
     let end = tail(tx, run_id)?;
     let mut statement = tx.prepare_cached(include_str!("sql/latest_size.sql"))?;
     let snapshot: Option<u64> =
-        statement.query_row(named_params! { ":run_id": run_id }, |row| row.get(0)).optional()?;
+        statement.query_row(named_params! { ":run_id": run_id }, |row| column(row, 0)).optional()?;
     let used = [
         ("max-journal-events", end.sequence.unsigned_abs(), bounds.max_journal_events),
         ("max-journal-bytes", end.bytes, bounds.max_journal_bytes),
@@ -113,7 +113,7 @@ pub(crate) fn believed_tail(tx: &Transaction<'_>, run_id: &str) -> Result<Tail> 
 fn last(tx: &Transaction<'_>, run_id: &str) -> Result<(Tail, Option<String>)> {
     let mut statement = tx.prepare_cached(include_str!("sql/tail.sql"))?;
     let row: Option<(i64, Option<String>, u64, String)> = statement
-        .query_row([run_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .query_row([run_id], |row| Ok((column(row, 0)?, column(row, 1)?, column(row, 2)?, column(row, 3)?)))
         .optional()?;
     let Some((sequence, digest, bytes, line)) = row else {
         return Ok((Tail { sequence: 0, digest: None, bytes: 0 }, None));
@@ -145,7 +145,7 @@ pub(crate) fn latest_checkpoint(
 ) -> Result<Option<LatestCheckpoint>> {
     let mut statement = tx.prepare_cached(include_str!("sql/latest_checkpoint.sql"))?;
     let row: Option<(i64, Option<String>, Option<String>)> = statement
-        .query_row(params![run_id, up_to], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row(params![run_id, up_to], |row| Ok((column(row, 0)?, column(row, 1)?, column(row, 2)?)))
         .optional()?;
     let Some((sequence, sha256, paired_event_type)) = row else { return Ok(None) };
     let sha256 = sha256.as_deref().and_then(Digest::parse).ok_or_else(|| JournalError::Damaged {
@@ -263,6 +263,6 @@ pub(crate) fn append(tx: &Transaction<'_>, tail: Tail, events: &[Event]) -> Resu
 pub(crate) fn lines(tx: &Transaction<'_>, run_id: &str, after: i64, limit: usize) -> Result<Vec<String>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut statement = tx.prepare_cached(include_str!("sql/lines.sql"))?;
-    let rows = statement.query_map(params![run_id, after, limit], |row| row.get(0))?;
+    let rows = statement.query_map(params![run_id, after, limit], |row| column(row, 0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

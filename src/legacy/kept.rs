@@ -4,7 +4,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, named_params, params};
 
-use crate::db::{change_one, delete};
+use crate::db::{change_one, column, delete};
 use crate::digest::Digest;
 use crate::error::{LegacyError, Result};
 use crate::id::RunId;
@@ -36,7 +36,7 @@ pub(super) struct KeptPartial {
 /// Whether `run_id` came from a legacy directory.
 pub(super) fn is_import(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
     let mut statement = tx.prepare_cached(include_str!("sql/is_import.sql"))?;
-    Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| row.get(0))?)
+    Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| column(row, 0))?)
 }
 
 /// Notes that `run_id` comes from a legacy directory.
@@ -60,10 +60,10 @@ pub(super) fn files(tx: &Transaction<'_>, run_id: &RunId) -> Result<Vec<KeptFile
     let mut rows = statement.query(named_params! { ":run_id": run_id.as_str() })?;
     let mut files = Vec::new();
     while let Some(row) = rows.next()? {
-        let sha256: Option<String> = row.get(2)?;
+        let sha256: Option<String> = column(row, 2)?;
         files.push(KeptFile {
-            path: row.get(0)?,
-            mode: row.get(1)?,
+            path: column(row, 0)?,
+            mode: column(row, 1)?,
             sha256: sha256.map(|hex| digest(run_id, &hex)).transpose()?,
         });
     }
@@ -77,7 +77,7 @@ pub(super) fn files(tx: &Transaction<'_>, run_id: &RunId) -> Result<Vec<KeptFile
 pub(super) fn body(tx: &Transaction<'_>, run_id: &RunId, file: &KeptFile) -> Result<Option<Vec<u8>>> {
     let mut statement = tx.prepare_cached(include_str!("sql/body.sql"))?;
     let parameters = named_params! { ":run_id": run_id.as_str(), ":path": file.path };
-    let body: Option<Vec<u8>> = statement.query_row(parameters, |row| row.get(0)).optional()?.flatten();
+    let body: Option<Vec<u8>> = statement.query_row(parameters, |row| column(row, 0)).optional()?.flatten();
     match &body {
         Some(body) if Some(Digest::of(body)) != file.sha256 => {
             Err(damaged(run_id, "a file's bytes have another SHA-256").into())
@@ -95,11 +95,11 @@ pub(super) fn partials(tx: &Transaction<'_>, run_id: &RunId) -> Result<Vec<KeptP
     let mut rows = statement.query(named_params! { ":run_id": run_id.as_str() })?;
     let mut partials = Vec::new();
     while let Some(row) = rows.next()? {
-        let sha256: String = row.get(3)?;
+        let sha256: String = column(row, 3)?;
         partials.push(KeptPartial {
-            name: row.get(0)?,
-            whole_lines: row.get(1)?,
-            at_end: row.get(2)?,
+            name: column(row, 0)?,
+            whole_lines: column(row, 1)?,
+            at_end: column(row, 2)?,
             sha256: digest(run_id, &sha256)?,
         });
     }
@@ -113,7 +113,7 @@ pub(super) fn partials(tx: &Transaction<'_>, run_id: &RunId) -> Result<Vec<KeptP
 pub(super) fn partial_bytes(tx: &Transaction<'_>, run_id: &RunId, partial: &KeptPartial) -> Result<Vec<u8>> {
     let mut statement = tx.prepare_cached(include_str!("sql/partial_bytes.sql"))?;
     let parameters = named_params! { ":run_id": run_id.as_str(), ":name": partial.name };
-    let bytes: Vec<u8> = statement.query_row(parameters, |row| row.get(0))?;
+    let bytes: Vec<u8> = statement.query_row(parameters, |row| column(row, 0))?;
     if Digest::of(&bytes) == partial.sha256 {
         Ok(bytes)
     } else {

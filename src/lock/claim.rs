@@ -9,7 +9,7 @@ use super::judge::Judge;
 use super::own::refuse_live;
 use super::row::{self, Lock};
 use crate::clock::{self, Clock, store_time};
-use crate::db::change_one;
+use crate::db::{change_one, column};
 use crate::error::{Error, LockError, Result};
 use crate::id::RunId;
 use crate::process::Identity;
@@ -82,7 +82,7 @@ pub(crate) fn claim(
 /// The store's own.
 pub(crate) fn claim_stands(transaction: &Transaction<'_>, claim: &Claim) -> Result<bool> {
     let mut statement = transaction.prepare_cached(include_str!("sql/claim_stands.sql"))?;
-    Ok(statement.query_row(named_params! { ":claim_id": claim.id }, |row| row.get(0))?)
+    Ok(statement.query_row(named_params! { ":claim_id": claim.id }, |row| column(row, 0))?)
 }
 
 /// Gives `claim` back: the lock is its dead owner's again. Says whether the claim stood until now.

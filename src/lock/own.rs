@@ -10,7 +10,7 @@ use super::row::{self, Lock, MAX_LEASE_SECONDS};
 use super::token::OwnerToken;
 use super::workspace::stored_path;
 use crate::clock::{Clock, offset_time, store_time};
-use crate::db::change_one;
+use crate::db::{change_one, column};
 use crate::digest::Digest;
 use crate::error::{Error, LockError, Result};
 use crate::id::RunId;
@@ -186,7 +186,7 @@ pub(crate) fn is_held_with(
 fn run_of_token(connection: &Connection, digest: Digest) -> Result<Option<RunId>> {
     let holder: Option<String> = connection
         .prepare_cached(include_str!("sql/find_token.sql"))?
-        .query_row(named_params! { ":token_sha256": digest.to_hex() }, |row| row.get(0))
+        .query_row(named_params! { ":token_sha256": digest.to_hex() }, |row| column(row, 0))
         .optional()?;
     Ok(holder.and_then(|holder| RunId::parse(&holder).ok()))
 }

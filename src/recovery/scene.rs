@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use rusqlite::{Transaction, named_params};
 
-use crate::db::Store;
+use crate::db::{Store, column};
 use crate::digest::Digest;
 use crate::error::{Error, RecoveryError, Result, RunError};
 use crate::id::RunId;
@@ -156,7 +156,7 @@ pub(super) fn status_of(snapshot: &Object) -> Option<String> {
 /// Whether the run has a journal: activated or not, where there are events.
 fn has_journal(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
     let mut statement = tx.prepare_cached(include_str!("sql/has_journal.sql"))?;
-    Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| row.get(0))?)
+    Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| column(row, 0))?)
 }
 
 /// The store's last snapshot, if it is whole. A damaged one is no answer here: whether that matters is decided after the

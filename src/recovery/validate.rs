@@ -11,6 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Transaction, named_params};
 
 use crate::checkpoint;
+use crate::db::column;
 use crate::digest::Digest;
 use crate::error::{Error, RecoveryError, Result};
 use crate::event::{ChainVerifier, CheckpointPayload, Event, Head, JournalBounds, covered};
@@ -118,20 +119,20 @@ fn stored_receipt(
     let mut statement = tx.prepare(include_str!("sql/receipt.sql"))?;
     let mut rows = statement.query(named_params! { ":run_id": run_id.as_str(), ":sequence": sequence })?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let sequence: i64 = row.get(0)?;
+    let sequence: i64 = column(row, 0)?;
     let fault = |rule| RecoveryError::Receipt { run_id: run_id.clone(), sequence, rule };
     if sequence != head.sequence {
         return Err(fault("it was not made at the end of the journal").into());
     }
-    let (sha256, recovered_at): (String, String) = (row.get(1)?, row.get(3)?);
-    let prior_status: Option<String> = row.get(5)?;
-    let bytes: Vec<u8> = row.get(6)?;
+    let (sha256, recovered_at): (String, String) = (column(row, 1)?, column(row, 3)?);
+    let prior_status: Option<String> = column(row, 5)?;
+    let bytes: Vec<u8> = column(row, 6)?;
     let stored = Stored {
         bytes: &bytes,
         sha256: &sha256,
-        byte_size: row.get(2)?,
+        byte_size: column(row, 2)?,
         recovered_at: &recovered_at,
-        owner_pid: row.get(4)?,
+        owner_pid: column(row, 4)?,
         prior_status: prior_status.as_deref(),
     };
     let object = stored.check(Some(checkpoint)).map_err(fault)?;

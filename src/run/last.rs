@@ -6,6 +6,7 @@
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
 use crate::checkpoint;
+use crate::db::column;
 use crate::digest::Digest;
 use crate::error::{CheckpointError, JournalError, RecoveryError, Result};
 use crate::id::RunId;
@@ -78,7 +79,7 @@ pub(crate) fn last_snapshot(tx: &Transaction<'_>, run_id: &RunId) -> Result<Opti
     };
     let receipt: Option<(i64, String, Vec<u8>)> = tx
         .prepare_cached(include_str!("sql/latest_receipt.sql"))?
-        .query_row([run_id.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([run_id.as_str()], |row| Ok((column(row, 0)?, column(row, 1)?, column(row, 2)?)))
         .optional()?;
     if let Some((after_sequence, sha256, bytes)) = receipt
         && after_sequence >= checkpoint.sequence
@@ -141,5 +142,5 @@ pub(crate) fn was_snapshot(tx: &Transaction<'_>, run_id: &RunId, sha256: Digest)
     let mut statement = tx.prepare_cached(include_str!("sql/was_snapshot.sql"))?;
     let sha256 = sha256.to_hex();
     Ok(statement
-        .query_row(named_params! { ":run_id": run_id.as_str(), ":sha256": sha256 }, |row| row.get(0))?)
+        .query_row(named_params! { ":run_id": run_id.as_str(), ":sha256": sha256 }, |row| column(row, 0))?)
 }

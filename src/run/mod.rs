@@ -27,7 +27,7 @@ mod write;
 pub use crate::journal::NearBound;
 pub use export::{Exported, export};
 pub use project::project;
-pub use query::{Details, RunJson, at, events, get, list, near_bounds, resolve, show, unreadable_runs};
+pub use query::{Details, Listed, RunJson, at, events, get, list, near_bounds, resolve, show};
 pub use snapshot::{Failure, ends_run, known_statuses};
 pub use start::{StartRequest, Started, let_go, register, start};
 pub use status::{Finished, StatusChange, finish, has_ended, set_status};

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Transaction};
 use crate::checkpoint;
 use crate::db::Store;
 use crate::digest::Digest;
-use crate::error::{CheckpointError, Error, Result, RunError};
+use crate::error::{CheckpointError, Error, Result, RunError, StoreError};
 use crate::event::Event;
 use crate::id::RunId;
 use crate::journal::{self, NearBound};
@@ -52,28 +52,34 @@ pub fn resolve(store: &Store, text: &str, cwd: &Path) -> Result<RunId> {
     })
 }
 
-/// All runs with a valid id, the newest first. [`unreadable_runs`] counts the others.
-///
-/// # Errors
-/// The store's own.
-pub fn list(store: &Store) -> Result<Vec<Run>> {
-    store.read(|tx| {
-        let mut statement = tx.prepare_cached(include_str!("sql/list.sql"))?;
-        let rows = statement.query_map([], Run::from_row)?;
-        let runs = rows.filter(|row| !matches!(row, Ok(Err(Error::Id(_))))).map(|row| row?);
-        runs.collect()
-    })
+/// The runs of a store.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Those that can be read, the newest first.
+    pub runs: Vec<Run>,
+    /// How many have an id that is not valid, so that no command can name them. Doctor names them.
+    pub invalid_ids: usize,
+    /// One error for each run whose row holds what legbook never writes. The error names the run and the column.
+    pub damaged: Vec<Error>,
 }
 
-/// How many runs [`list`] leaves out because their id is not valid. Doctor names them.
+/// All runs. One that cannot be read hides no other.
 ///
 /// # Errors
 /// The store's own.
-pub fn unreadable_runs(store: &Store) -> Result<usize> {
+pub fn list(store: &Store) -> Result<Listed> {
     store.read(|tx| {
         let mut statement = tx.prepare_cached(include_str!("sql/list.sql"))?;
-        let rows = statement.query_map([], Run::from_row)?;
-        Ok(rows.filter(|row| matches!(row, Ok(Err(Error::Id(_))))).count())
+        let mut listed = Listed::default();
+        for row in statement.query_map([], Run::from_row)? {
+            match row.map_err(Error::from).flatten() {
+                Ok(run) => listed.runs.push(run),
+                Err(Error::Id(_)) => listed.invalid_ids += 1,
+                Err(error @ Error::Store(StoreError::Value(_))) => listed.damaged.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(listed)
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use crate::db::change_one;
+use crate::db::{change_one, column};
 use crate::error::{Result, RunError};
 use crate::id::RunId;
 use crate::json::{Object, Value};
@@ -56,22 +56,22 @@ impl Run {
     }
 
     pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Result<Self>> {
-        let run_id: String = row.get("run_id")?;
-        let run_dir: Option<String> = row.get("run_dir")?;
-        let workspace: Option<String> = row.get("workspace")?;
-        let journaled_at: Option<String> = row.get("journaled_at")?;
+        let run_id: String = column(row, "run_id")?;
+        let run_dir: Option<String> = column(row, "run_dir")?;
+        let workspace: Option<String> = column(row, "workspace")?;
+        let journaled_at: Option<String> = column(row, "journaled_at")?;
         let made = |run_id| {
             Ok(Self {
                 run_id,
-                created_at: row.get("created_at")?,
+                created_at: column(row, "created_at")?,
                 run_dir: run_dir.map(PathBuf::from),
                 workspace: workspace.map(PathBuf::from),
                 journaled: journaled_at.is_some(),
-                status: row.get("status")?,
-                task: row.get("task")?,
-                started_at: row.get("started_at")?,
-                status_started_at: row.get("status_started_at")?,
-                finished_at: row.get("finished_at")?,
+                status: column(row, "status")?,
+                task: column(row, "task")?,
+                started_at: column(row, "started_at")?,
+                status_started_at: column(row, "status_started_at")?,
+                finished_at: column(row, "finished_at")?,
             })
         };
         // Another program may have written the row: the id is checked again.

@@ -7,7 +7,7 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::db::{Store, change_one};
+use crate::db::{Store, change_one, column};
 use crate::error::{Error, Result, SettingError, StoreError};
 
 /// The bound of one snapshot, in bytes.
@@ -79,10 +79,10 @@ pub fn set(store: &Store, key: &str, value: i64) -> Result<Setting> {
 
 fn setting(row: &Row<'_>) -> rusqlite::Result<Setting> {
     Ok(Setting {
-        key: row.get("key")?,
-        value: row.get("value")?,
-        lowest: row.get("lowest")?,
-        highest: row.get("highest")?,
-        meaning: row.get("meaning")?,
+        key: column(row, "key")?,
+        value: column(row, "value")?,
+        lowest: column(row, "lowest")?,
+        highest: column(row, "highest")?,
+        meaning: column(row, "meaning")?,
     })
 }

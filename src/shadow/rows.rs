@@ -3,7 +3,7 @@
 use rusqlite::types::Value as Column;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
-use crate::db::{change_one, delete};
+use crate::db::{change_one, column, delete};
 use crate::digest::Digest;
 use crate::error::{Error, ProjectionError, Result, ShadowError};
 use crate::event::{EVENT_STATUSES, Event, Head};
@@ -40,21 +40,21 @@ struct Found {
 fn find(tx: &Transaction<'_>, run_id: &RunId) -> Result<Option<Found>> {
     let read = |row: &Row<'_>| {
         let counts = Counts {
-            comparisons: row.get(1)?,
-            matches: row.get(2)?,
-            mismatches: row.get(3)?,
-            lags: row.get(4)?,
-            errors: row.get(5)?,
+            comparisons: column(row, 1)?,
+            matches: column(row, 2)?,
+            mismatches: column(row, 3)?,
+            lags: column(row, 4)?,
+            errors: column(row, 5)?,
         };
         let found = Found {
             counts,
-            told_status: row.get(6)?,
-            refused_sequence: row.get(7)?,
-            journal_fault: row.get(8)?,
-            sequence: row.get(9)?,
-            event_digest: row.get(10)?,
+            told_status: column(row, 6)?,
+            refused_sequence: column(row, 7)?,
+            journal_fault: column(row, 8)?,
+            sequence: column(row, 9)?,
+            event_digest: column(row, 10)?,
         };
-        Ok((row.get(0)?, found))
+        Ok((column(row, 0)?, found))
     };
     let mut statement = tx.prepare_cached(include_str!("sql/standing.sql"))?;
     let found: Option<(i64, Found)> = statement.query_row([run_id.as_str()], read).optional()?;
@@ -113,14 +113,14 @@ fn refusal(tx: &Transaction<'_>, run_id: &RunId, sequence: i64) -> Result<Projec
 /// The bytes of the evidence file that came with an import. They count until the first comparison of this store.
 pub(super) fn imported(tx: &Transaction<'_>, run_id: &RunId) -> Result<Option<Vec<u8>>> {
     let mut statement = tx.prepare_cached(include_str!("sql/imported.sql"))?;
-    Ok(statement.query_row([run_id.as_str()], |row| row.get(0)).optional()?)
+    Ok(statement.query_row([run_id.as_str()], |row| column(row, 0)).optional()?)
 }
 
 /// Whether the journal ends in a partial line that an import has put into the quarantine. A partial line that the run
 /// has written beyond is history.
 pub(super) fn ends_in_partial_line(tx: &Transaction<'_>, run_id: &RunId) -> Result<bool> {
     let mut statement = tx.prepare_cached(include_str!("../doctor/sql/partial_tail.sql"))?;
-    Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| row.get(0))?)
+    Ok(statement.query_row(named_params! { ":run_id": run_id.as_str() }, |row| column(row, 0))?)
 }
 
 /// The evidence that this store has made, whole; `None` where it has made none.
@@ -144,12 +144,12 @@ pub(super) fn evidence(tx: &Transaction<'_>, run_id: &RunId) -> Result<Option<Ev
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Result<Record, &'static str>> {
-    let outcome: String = row.get(0)?;
-    let category = row.get(1)?;
-    let sequence = row.get(2)?;
-    let digests: [Option<String>; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
-    let fields: String = row.get(6)?;
-    let (recorded_at, diagnostic) = (row.get(7)?, row.get(8)?);
+    let outcome: String = column(row, 0)?;
+    let category = column(row, 1)?;
+    let sequence = column(row, 2)?;
+    let digests: [Option<String>; 3] = [column(row, 3)?, column(row, 4)?, column(row, 5)?];
+    let fields: String = column(row, 6)?;
+    let (recorded_at, diagnostic) = (column(row, 7)?, column(row, 8)?);
     let digest = |text: &Option<String>| {
         text.as_deref().map(|text| Digest::parse(text).ok_or("a digest is none")).transpose()
     };

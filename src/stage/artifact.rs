@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::Transaction;
 
-use crate::db::Store;
+use crate::db::{Store, column};
 use crate::digest::Digest;
 use crate::error::{Error, JsonFault, Result, StageError};
 use crate::json;
@@ -58,5 +58,5 @@ impl Artifact {
 /// The bound of an artifact, in bytes.
 pub(super) fn max_artifact_bytes(transaction: &Transaction<'_>) -> Result<u64> {
     let mut statement = transaction.prepare_cached(include_str!("sql/max_artifact_bytes.sql"))?;
-    Ok(statement.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    Ok(statement.query_row([], |row| column::<i64>(row, 0))?.unsigned_abs())
 }

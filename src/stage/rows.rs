@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::artifact::Artifact;
 use super::kind::Kind;
 use super::name::{PipelineName, StageName};
-use crate::db::{change_one, delete};
+use crate::db::{change_one, column, delete};
 use crate::error::{Result, StageError};
 
 /// A pipeline's run as it stands in the store.
@@ -30,9 +30,9 @@ pub(super) fn run(transaction: &Transaction<'_>, pipeline: &PipelineName) -> Res
     let mut statement = transaction.prepare_cached(include_str!("sql/run.sql"))?;
     let run = statement.query_row([pipeline.as_str()], |row| {
         Ok(RunRow {
-            run_date: row.get("run_date")?,
-            schema_version: row.get("schema_version")?,
-            begun_at: row.get("begun_at")?,
+            run_date: column(row, "run_date")?,
+            schema_version: column(row, "schema_version")?,
+            begun_at: column(row, "begun_at")?,
         })
     });
     Ok(run.optional()?)
@@ -81,7 +81,7 @@ pub(super) fn completed_as_written(
     pipeline: &PipelineName,
 ) -> Result<Vec<String>> {
     let mut statement = transaction.prepare_cached(include_str!("sql/completed.sql"))?;
-    let rows = statement.query_map([pipeline.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = statement.query_map([pipeline.as_str()], |row| Ok((column(row, 0)?, column(row, 1)?)))?;
     let rows: Vec<(String, i64)> = rows.collect::<rusqlite::Result<_>>()?;
     if (1_i64..).zip(&rows).any(|(position, row)| row.1 != position) {
         return Err(damaged(pipeline, "its stages are not at positions 1, 2, and so on"));
@@ -123,7 +123,7 @@ pub(super) fn kind(
     name: &StageName,
 ) -> Result<Option<Kind>> {
     let mut statement = transaction.prepare_cached(include_str!("sql/find.sql"))?;
-    let found = statement.query_row([pipeline.as_str(), name.as_str()], |row| row.get("kind"));
+    let found = statement.query_row([pipeline.as_str(), name.as_str()], |row| column(row, "kind"));
     Ok(found.optional()?)
 }
 
@@ -136,7 +136,7 @@ pub(super) fn artifact(
     let mut statement = transaction.prepare_cached(include_str!("sql/find.sql"))?;
     let found = statement
         .query_row([pipeline.as_str(), name.as_str()], |row| {
-            Ok((row.get::<_, Kind>("kind")?, row.get("artifact_row")?, row.get("sha256")?))
+            Ok((column::<Kind>(row, "kind")?, column(row, "artifact_row")?, column(row, "sha256")?))
         })
         .optional()?;
     let Some((kind, row, sha256)) = found else { return Ok(None) };
@@ -193,7 +193,7 @@ pub(super) fn replace(
     change_one(transaction, sql, params![pipeline.as_str(), name.as_str(), saved_at, digest, size])?;
     let row = transaction
         .prepare_cached(include_str!("sql/find.sql"))?
-        .query_row([pipeline.as_str(), name.as_str()], |row| row.get("artifact_row"))?;
+        .query_row([pipeline.as_str(), name.as_str()], |row| column(row, "artifact_row"))?;
     // The statement made room; the bytes are written in place. A parameter would be copied twice on its way.
     let mut room = transaction.blob_open("main", table(kind), "artifact", row, false)?;
     room.write_at(artifact.bytes(), 0)?;
@@ -215,11 +215,11 @@ pub(super) fn saved(transaction: &Transaction<'_>, pipeline: &PipelineName) -> R
     let mut statement = transaction.prepare_cached(include_str!("sql/saved.sql"))?;
     let rows = statement.query_map([pipeline.as_str()], |row| {
         Ok(SavedRow {
-            kind: row.get("kind")?,
-            name: row.get("name")?,
-            byte_size: row.get("byte_size")?,
-            sha256: row.get("sha256")?,
-            saved_at: row.get("saved_at")?,
+            kind: column(row, "kind")?,
+            name: column(row, "name")?,
+            byte_size: column(row, "byte_size")?,
+            sha256: column(row, "sha256")?,
+            saved_at: column(row, "saved_at")?,
         })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -484,7 +484,7 @@ fn store_remedy(error: &StoreError, program: &str) -> String {
         StoreError::Schema { .. } | StoreError::Endless => {
             return format!("nothing was changed; what is wrong and what puts it right: {program} doctor");
         }
-        StoreError::Corrupt(_) => {
+        StoreError::Corrupt(_) | StoreError::Value(_) => {
             return format!(
                 "keep a copy of the file and its -wal; what is damaged and what puts it right: {program} doctor --full"
             );

@@ -7,7 +7,7 @@ use legbook::db::Store;
 use legbook::id::RunId;
 use legbook::json::Value;
 use legbook::legacy::{self, Exported};
-use legbook::run;
+use legbook::run::{self, Listed};
 
 use super::{note_kept, resolve};
 use crate::cli::context::Context;
@@ -73,15 +73,18 @@ fn put_back(context: &Context, store: &Store, run_id: &RunId) -> Result<Exit, Fa
 /// Every run, the oldest first.
 fn all(context: &Context, store: &Store, parent: &Path) -> Result<Exit, Failure> {
     let render = context.render;
-    super::list::note_unreadable(context, run::unreadable_runs(store)?);
-    let runs = run::list(store)?;
+    let Listed { runs, invalid_ids, damaged } = run::list(store)?;
+    super::list::note_invalid_ids(context, invalid_ids);
     let bar = progress_bar(render, "export");
     bar.set_length(runs.len() as u64);
     let mut exported = Vec::new();
-    let (mut refused, mut failed) = (0_u64, 0_u64);
+    let (mut refused, mut failed) = (damaged.len() as u64, 0_u64);
+    damaged.into_iter().for_each(|error| context.report(&error.into()));
+    let mut count = 0_u64;
     for run in runs.iter().rev() {
         match legacy::export(store, &run.run_id, parent) {
             Ok(done) => {
+                count += 1;
                 bar.suspend(|| warn_beyond_legacy(context, &done));
                 if render.json() {
                     exported.push(answer(&done));
@@ -101,7 +104,6 @@ fn all(context: &Context, store: &Store, parent: &Path) -> Result<Exit, Failure>
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let count = runs.len() as u64 - refused - failed;
     render.done(
         &summary(exported, refused + failed),
         &format!("{count} runs written, {} not", refused + failed),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use legbook::json::Value;
-use legbook::run::{self, Run};
+use legbook::run::{self, Listed, Run};
 
 use super::text;
 use crate::cli::context::Context;
@@ -21,25 +21,25 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Failure> {
-    let mut runs = match context.open_if_there()? {
-        Some(store) => {
-            note_unreadable(context, run::unreadable_runs(&store)?);
-            run::list(&store)?
-        }
+    let Listed { mut runs, invalid_ids, damaged } = match context.open_if_there()? {
+        Some(store) => run::list(&store)?,
         None => {
             // Who named a store meant one that is there.
             if context.names_store() {
                 context.render.note(&format!("no store at {}", context.location()?.path.display()));
             }
-            Vec::new()
+            Listed::default()
         }
     };
+    note_invalid_ids(context, invalid_ids);
+    let exit = if damaged.is_empty() { Exit::DONE } else { Exit::REFUSED };
+    damaged.into_iter().for_each(|error| context.report(&error.into()));
     runs.truncate(arguments.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)));
     let answer = object([("runs", Value::Array(runs.iter().map(run_object).collect()))]);
     let render = context.render;
     if runs.is_empty() && !render.json() {
         render.note("no runs");
-        return Ok(Exit::DONE);
+        return Ok(exit);
     }
     let rows = runs.iter().map(|run| {
         let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
@@ -54,11 +54,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     });
     let text = table(render, &["RUN", "STATUS", "STARTED", "FINISHED", "JOURNAL", "TASK"], rows);
     render.answer(&answer, &text)?;
-    Ok(Exit::DONE)
+    Ok(exit)
 }
 
 /// Says that runs are left out because of their ids.
-pub(super) fn note_unreadable(context: &Context, count: usize) {
+pub(super) fn note_invalid_ids(context: &Context, count: usize) {
     if count > 0 {
         context
             .render
