@@ -58,8 +58,11 @@ pub(super) fn values(connection: &Connection, expected: &Expected, full: bool) -
 /// The question of [`values`] for one table: the name of the row, its first odd value, its run.
 fn question(table: &str, columns: &[Column]) -> String {
     let names = columns.iter().filter(|column| column.names_row);
-    let names: Vec<_> =
+    let mut names: Vec<_> =
         names.map(|Column { name, .. }| format!("'{name} ' || substr(quote({name}), 1, 140)")).collect();
+    if names.is_empty() {
+        names.push("'rowid ' || rowid".to_owned());
+    }
     let faults = columns.iter().filter(|column| !column.is_derived).map(|column| {
         let Column { name, kind, .. } = column;
         let or_null = if column.needs_value { "" } else { ", 'null'" };

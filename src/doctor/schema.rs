@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use rusqlite::types::Value as SqlValue;
+use rusqlite::types::{Value as SqlValue, ValueRef};
 use rusqlite::{Connection, Row};
 
 use super::finding::{Finding, Kind, Remedy};
@@ -253,8 +253,20 @@ fn objects(connection: &Connection) -> Result<BTreeMap<String, SchemaObject>> {
 fn rows(connection: &Connection, sql: &str) -> Result<Rows> {
     let mut statement = connection.prepare(sql)?;
     let columns = statement.column_count();
-    let rows = statement.query_map([], |row| (0..columns).map(|column| row.get(column)).collect())?;
+    let rows = statement
+        .query_map([], |row| (0..columns).map(|column| Ok(value(row.get_ref(column)?))).collect())?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// `value`, of which a text that is not UTF-8 is another one than every text of the schema.
+fn value(value: ValueRef<'_>) -> SqlValue {
+    match value {
+        ValueRef::Null => SqlValue::Null,
+        ValueRef::Integer(number) => SqlValue::Integer(number),
+        ValueRef::Real(number) => SqlValue::Real(number),
+        ValueRef::Text(bytes) => SqlValue::Text(String::from_utf8_lossy(bytes).into_owned()),
+        ValueRef::Blob(bytes) => SqlValue::Blob(bytes.to_vec()),
+    }
 }
 
 fn again(want: &SchemaObject) -> Remedy {

@@ -36,8 +36,8 @@ pub enum LegacyError {
         /// The directory.
         directory: PathBuf,
     },
-    /// There is something where a run directory was to be made.
-    #[error("{} is there already", path.display())]
+    /// Something else is in the place of a new run directory.
+    #[error("{} exists, and is different from what would be written", path.display())]
     Taken {
         /// The path.
         path: PathBuf,

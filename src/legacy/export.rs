@@ -4,6 +4,9 @@
 //! The directory is filled under a private name beside its own (`.legbook-export.*`), synced, and then named by a rename
 //! that replaces nothing: a crash leaves it whole or not there, and at most a folder of the private name. The store is
 //! not changed.
+//!
+//! A directory that holds exactly what would be written is left as it is: calling again after a crash finishes an export of
+//! many runs.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -14,7 +17,7 @@ use rusqlite::Transaction;
 
 use super::kept::{self, KeptFile, KeptPartial};
 use super::layout::{self, CHECKPOINTS_PATH, EVENTS, EVIDENCE_PATH, JOURNAL_PATH, QUARANTINE_PATH, RUN_JSON};
-use super::tree::Tree;
+use super::tree::{self, Tree};
 use crate::checkpoint;
 use crate::db::Store;
 use crate::digest::Digest;
@@ -41,11 +44,14 @@ pub struct Exported {
     pub events: u64,
     /// Checkpoints written, each once.
     pub checkpoints: u64,
+    /// Whether the directory was there already, equal in names, modes and bytes.
+    pub unchanged: bool,
     /// Whether the legacy programs can read all of it: they know no bounds but the default ones.
     pub within_legacy_bounds: bool,
 }
 
-/// Writes `run_id` as the new directory `parent`/`<run id>`; `parent` is made (0700) where it is missing.
+/// Writes `run_id` as the new directory `parent`/`<run id>`; `parent` is made (0700) where it is missing. A directory that is
+/// equal to the new one is a no-op.
 ///
 /// The directory holds the journal's bytes, every checkpoint, and run.json: the store's last snapshot, or for a run without
 /// a journal the bytes on disk. An imported run that has not gone on here is the very tree that was imported.
@@ -57,19 +63,20 @@ pub struct Exported {
 pub fn export(store: &Store, run_id: &RunId, parent: &Path) -> Result<Exported> {
     publish::make_folders(parent)?;
     let directory = parent.join(run_id.as_str());
-    let taken = || LegacyError::Taken { path: directory.clone() };
     match fs::symlink_metadata(&directory) {
-        Ok(_) => return Err(taken().into()),
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return Err(LegacyError::Taken { path: directory }.into()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(Error::io("look at", &directory)(error)),
     }
     let new = NewFolder::begin(parent, "legbook-export")?;
     let (events, checkpoints, within_legacy_bounds) =
         store.read(|tx| Writing::begin(tx, run_id)?.write(new.path()))?;
-    if !new.place(&directory)? {
-        return Err(taken().into());
+    let unchanged = tree::are_equal(new.path(), &directory)?;
+    if !unchanged && !new.place(&directory)? {
+        return Err(LegacyError::Taken { path: directory }.into());
     }
-    Ok(Exported { run_id: run_id.clone(), directory, events, checkpoints, within_legacy_bounds })
+    Ok(Exported { run_id: run_id.clone(), directory, events, checkpoints, unchanged, within_legacy_bounds })
 }
 
 struct Writing<'a> {

@@ -3,9 +3,11 @@
 //! A directory is made 0700 and a file 0600, whatever the umask; a mode that an import kept is set once the content is
 //! there. Each file is synced as it is closed, each directory after its files.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::layout::{DIRECTORY_MODE, FILE_MODE, ROOT};
@@ -84,5 +86,54 @@ impl NewFile {
         let file = writer.into_inner().map_err(|error| Error::io("write", &place)(error.into_error()))?;
         publish::set_mode(&file, &place, mode)?;
         file.sync_all().map_err(Error::io("sync", &place))
+    }
+}
+
+/// Whether the folder or file at `there` is the same as the one at `new`: kind, permission bits, and for a folder its names, for
+/// a file its bytes. No link is followed. `false` where nothing is there.
+///
+/// # Errors
+/// [`Error::Io`] for what cannot be read.
+pub(super) fn are_equal(new: &Path, there: &Path) -> Result<bool> {
+    let look = |path: &Path| fs::symlink_metadata(path).map_err(Error::io("look at", path));
+    let ours = look(new)?;
+    let theirs = match fs::symlink_metadata(there) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        found => found.map_err(Error::io("look at", there))?,
+    };
+    if ours.file_type() != theirs.file_type() || ours.permissions().mode() != theirs.permissions().mode() {
+        return Ok(false);
+    }
+    if !ours.is_dir() {
+        return Ok(ours.len() == theirs.len() && have_equal_bytes(new, there)?);
+    }
+    let names = names(new)?;
+    if names != self::names(there)? {
+        return Ok(false);
+    }
+    for name in names {
+        if !are_equal(&new.join(&name), &there.join(&name))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn names(folder: &Path) -> Result<BTreeSet<OsString>> {
+    let entries = fs::read_dir(folder).map_err(Error::io("list", folder))?;
+    entries.map(|entry| Ok(entry.map_err(Error::io("list", folder))?.file_name())).collect()
+}
+
+fn have_equal_bytes(new: &Path, there: &Path) -> Result<bool> {
+    let open = |path: &Path| File::open(path).map(BufReader::new).map_err(Error::io("read", path));
+    let (mut ours, mut theirs) = (open(new)?.bytes(), open(there)?.bytes());
+    loop {
+        let our = ours.next().transpose().map_err(Error::io("read", new))?;
+        let their = theirs.next().transpose().map_err(Error::io("read", there))?;
+        match our {
+            _ if our != their => return Ok(false),
+            None => return Ok(true),
+            Some(_) => {}
+        }
     }
 }

@@ -338,7 +338,7 @@ fn an_export_never_replaces_anything() {
         fs::create_dir(&out).unwrap();
         make(&taken);
         let error = legacy::export(&home.store, &id("r"), &out).unwrap_err().to_string();
-        assert!(error.ends_with("out/r is there already"), "{error}");
+        assert!(error.ends_with("out/r exists, and is different from what would be written"), "{error}");
         assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
     }
 }

@@ -28,6 +28,7 @@ mod doctor_flips;
 mod doctor_open;
 mod doctor_states;
 mod event;
+mod export_again;
 mod fakes;
 mod faults;
 mod full_disk;
@@ -48,6 +49,7 @@ mod legacy_newer;
 mod legacy_trees;
 mod legs;
 mod lock;
+mod odd_values;
 mod owners;
 mod process;
 

@@ -19,21 +19,21 @@ use crate::doctor_flips::vouched_by_nothing;
 use crate::support::{Answer, Workspace};
 
 /// A store that is well, with rows in every table, closed.
-struct Whole {
-    clinic: Clinic,
+pub(crate) struct Whole {
+    pub(crate) clinic: Clinic,
     bytes: Vec<u8>,
     heads: Heads,
-    columns: Vec<Column>,
+    pub(crate) columns: Vec<Column>,
     /// What doctor says of it: nothing that matters.
     said: BTreeSet<String>,
     rows: Vec<Vec<rusqlite::types::Value>>,
 }
 
 #[derive(Debug, Clone)]
-struct Column {
-    table: String,
-    name: String,
-    kind: String,
+pub(crate) struct Column {
+    pub(crate) table: String,
+    pub(crate) name: String,
+    pub(crate) kind: String,
 }
 
 impl Column {
@@ -43,7 +43,7 @@ impl Column {
 }
 
 impl Whole {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clinic = Clinic::new();
         fill(&clinic);
         let store = Connection::open(clinic.store()).unwrap();
@@ -148,7 +148,7 @@ fn other_values(column: &Column) -> Vec<String> {
 }
 
 /// Runs `work` for each of `cases` on a copy of the store of its own, on every processor.
-fn each<T: Sync>(whole: &Whole, cases: &[T], work: impl Fn(&T, &Path) + Sync) {
+pub(crate) fn each<T: Sync>(whole: &Whole, cases: &[T], work: impl Fn(&T, &Path) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for worker in 0..std::thread::available_parallelism().map_or(2, |count| count.get().min(4)) {
@@ -203,11 +203,11 @@ fn each_change_past_the_triggers_is_found_or_on_the_list() {
     assert!(deceived.is_empty(), "not found and not on the list: {deceived:#?}");
 }
 
-fn has_rowid(connection: &Connection, table: &str) -> bool {
+pub(crate) fn has_rowid(connection: &Connection, table: &str) -> bool {
     connection.prepare(&format!("SELECT rowid FROM {table}")).is_ok()
 }
 
-fn first_column<'a>(whole: &'a Whole, table: &str) -> &'a str {
+pub(crate) fn first_column<'a>(whole: &'a Whole, table: &str) -> &'a str {
     whole.columns.iter().find(|column| column.table == table).map(|column| column.name.as_str()).unwrap()
 }
 

@@ -74,7 +74,7 @@ fn a_row_or_table_that_every_store_has_and_that_is_gone_is_damage() {
     let bench = Bench::new();
     bench.sql("DROP TRIGGER settings_delete; DELETE FROM settings");
     let refused = bench.write(&snapshot("planning", 1)).unwrap_err();
-    assert!(matches!(refused, Error::Store(StoreError::Corrupt(_))), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::Value(_))), "{refused}");
 
     let workspace = tampered("DROP TABLE settings");
     let said = refusal(&workspace.legbook(["db", "info"]));

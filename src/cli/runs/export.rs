@@ -20,8 +20,8 @@ use crate::cli::values::path;
 #[command(after_help = "\
 Without --to: a run.json that is different is kept beside it as run.json.replaced-<32 hex>. Refused beside a live owner.
 
-With --to: DIR/<run id> is made, with the names and modes that legacy programs read; it must not be there. What was
-imported and has not gone on comes out as it was, byte for byte.
+With --to: make DIR/<run id>, with the names and modes that legacy programs read. An equal DIR/<run id> is left as it is, so
+the same call again finishes an export that was interrupted. A different one is refused. What was imported and has not gone on comes out as it was, byte for byte.
 
 Example:
   legbook runs export --all --to ~/export")]
@@ -129,6 +129,7 @@ fn answer(exported: &Exported) -> Value {
         ("directory", exported.directory.display().to_string().into()),
         ("events", number(exported.events)),
         ("checkpoints", number(exported.checkpoints)),
+        ("unchanged", exported.unchanged.into()),
         ("within_legacy_bounds", exported.within_legacy_bounds.into()),
     ])
 }
@@ -143,8 +144,9 @@ fn warn_beyond_legacy(context: &Context, exported: &Exported) {
 }
 
 fn text(exported: &Exported) -> String {
-    let Exported { run_id, directory, events, checkpoints, .. } = exported;
-    format!("{run_id}: {events} events and {checkpoints} checkpoints in {}", directory.display())
+    let Exported { run_id, directory, events, checkpoints, unchanged, .. } = exported;
+    let unchanged = if *unchanged { ", unchanged" } else { "" };
+    format!("{run_id}: {events} events and {checkpoints} checkpoints in {}{unchanged}", directory.display())
 }
 
 fn number(count: u64) -> Value {

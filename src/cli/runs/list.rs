@@ -38,7 +38,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
     let answer = object([("runs", Value::Array(runs.iter().map(run_object).collect()))]);
     let render = context.render;
     if runs.is_empty() && !render.json() {
-        render.note("no runs");
+        if exit == Exit::DONE {
+            render.note("no runs");
+        }
         return Ok(exit);
     }
     let rows = runs.iter().map(|run| {
