@@ -161,12 +161,10 @@ impl Store {
         let runs = runs.to_str().ok_or_else(not_utf8)?;
         delete(tx, "home", [])?;
         change_one(tx, "UPDATE store SET store_id = ?1", [id])?;
-        for table in ["runs", "locks"] {
-            let count = format!("SELECT count(*) FROM {table} WHERE run_dir IS NOT NULL");
-            let rows = tx.query_row(&count, [], |row| column(row, 0))?;
-            let sql = format!("UPDATE {table} SET run_dir = ?1 || '/' || run_id WHERE run_dir IS NOT NULL");
-            change(tx, rows, &sql, [runs])?;
-        }
+        let given = "SELECT count(*) FROM runs WHERE run_dir IS NOT NULL";
+        let rows = tx.query_row(given, [], |row| column(row, 0))?;
+        let give = "UPDATE runs SET run_dir = ?1 || '/' || run_id WHERE run_dir IS NOT NULL";
+        change(tx, rows, give, [runs])?;
         note(tx, &self.path, self.file)
     }
 }
