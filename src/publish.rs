@@ -249,14 +249,17 @@ pub(crate) fn set_mode(file: &File, path: &Path, mode: u32) -> Result<()> {
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder)?;
     let made = open_folder(folder)?;
-    if let Some(parent) = folder.parent() {
-        give_to_owner(&made, if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
-    }
+    give_to_owner(&made, parent_of(folder));
     made.set_permissions(Permissions::from_mode(0o700))
 }
 
-/// Makes `folder` and its missing ancestors as [`create_folder`] does; says whether it made `folder`. A folder that exists
-/// is left as it is.
+/// The folder that `path` is in.
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes `folder` and its missing ancestors as [`create_folder`] does, and syncs their names: a store in a folder that a
+/// power cut takes away is lost with it. Says whether it made `folder`. A folder that exists is left as it is.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -270,7 +273,11 @@ pub(crate) fn make_folders(folder: &Path) -> Result<bool> {
     }
     for place in missing.into_iter().rev() {
         match create_folder(place) {
-            Ok(()) => made = true,
+            Ok(()) => {
+                // Without it the next call would take the folder for one whose name lasts.
+                sync_folder(parent_of(place)).inspect_err(|_| drop(fs::remove_dir(place)))?;
+                made = true;
+            }
             // Another process made it meanwhile.
             Err(error) if error.kind() == ErrorKind::AlreadyExists && place.is_dir() => made = false,
             Err(error) => return Err(Error::io("make the folder", place)(error)),

@@ -6,8 +6,9 @@
 //!   would not notice a writer that comes meanwhile, so afterwards no `-wal` may have appeared and the file's size, mtime
 //!   and inode must be the same; else all is asked again.
 //! * `-wal` and `-shm`: an ordinary read-only connection, one more reader beside the writer. If nobody has the store open, SQLite
-//!   reads the `-wal` itself and believes nothing of the `-shm`. It gives up ("locking protocol") if the header of the
-//!   `-wal` is not valid, as it is when a writer died before its first frame. Then a private copy is read.
+//!   reads the `-wal` itself and believes nothing of the `-shm`. It gives up ("locking protocol") after ten seconds if the
+//!   header of the `-wal` is not valid. Then a private copy is read. A `-wal` that is its header and nothing else, as a
+//!   writer leaves it that died before its first frame, always ends so; there the copy is read at once.
 //! * `-wal` without `-shm`: the store was not closed, and nobody has it open. SQLite can't read it without making a `-shm`, so
 //!   a private copy is read.
 //!
@@ -38,6 +39,9 @@ use crate::error::{Error, Result, StoreError};
 
 /// How often a store that changes under an immutable look is looked at again.
 const ATTEMPTS: u32 = 5;
+
+/// The size of the header of a `-wal` (SQLite's file format, 4.1), in bytes.
+const WAL_HEADER: u64 = 32;
 
 /// The longest text or blob that a question takes in: what `max-checkpoint-bytes` can be raised to, and a row's rest.
 const LONGEST_VALUE: i32 = 600 * 1024 * 1024;
@@ -79,8 +83,8 @@ pub(crate) fn examine<T>(
         }
         let answer = match (open::exists(&store.wal())?, open::exists(&store.shm())?) {
             (false, _) => store.as_immutable(&mut work),
-            (true, true) => store.as_reader(&mut work),
-            (true, false) => store.as_copy(&mut work),
+            (true, true) if !store.wal_is_a_header() => store.as_reader(&mut work),
+            (true, _) => store.as_copy(&mut work),
         };
         match answer {
             Ok(Some(answer)) => return answer,
@@ -154,6 +158,10 @@ impl Examined {
 
     fn shm(&self) -> PathBuf {
         open::side_file(&self.path, "-shm")
+    }
+
+    fn wal_is_a_header(&self) -> bool {
+        stamp(&self.wal()).is_ok_and(|stamp| stamp.size == WAL_HEADER)
     }
 
     /// `None`: somebody came meanwhile, what was read may be torn.

@@ -10,25 +10,17 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use nix::errno::Errno;
 use rusqlite::Connection;
-use tempfile::TempDir;
 
 use crate::handoff_cli::{POOL, judgments, report};
 use crate::support::{Answer, Process, Workspace};
+use crate::trial::{ACKNOWLEDGED, Bench, Tried, own_pid, status, temporary};
 
-const TOKEN: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const ERRORS: [Errno; 4] = [Errno::ENOSPC, Errno::EIO, Errno::EACCES, Errno::EROFS];
 
-/// What earlier commands acknowledged, and nothing but the end of the pipeline takes away.
-const ACKNOWLEDGED: [&str; 3] = [
-    "SELECT run_id || line FROM events",
-    "SELECT pipeline || name || sha256 FROM stages",
-    "SELECT bundle_id FROM rounds",
-];
 /// All that a command which says that nothing was changed must have left.
 const EVERYTHING: [&str; 7] = [
     ACKNOWLEDGED[0],
@@ -43,75 +35,43 @@ const EVERYTHING: [&str; 7] = [
 /// How many points of a command are tried, unless all are.
 const POINTS: usize = 9;
 
-/// Where a workspace is made and put back, and the shim.
-struct Bench {
-    workspace: Workspace,
-    /// Holds the shim, the state before the command, and the count of calls.
-    aside: TempDir,
+/// A bench whose disk fails.
+struct Failing {
+    bench: Bench,
+    shim: PathBuf,
 }
 
-/// A command that is tried.
-struct Tried<'a> {
-    words: &'a [&'a str],
-    input: &'a str,
-    /// The exit codes that a fault may give.
-    codes: &'a [i32],
-    /// Whether the command has done its work.
-    done: &'a dyn Fn(&Workspace) -> bool,
+impl std::ops::Deref for Failing {
+    type Target = Bench;
+
+    fn deref(&self) -> &Bench {
+        &self.bench
+    }
 }
 
-impl Bench {
+impl Failing {
     fn new() -> Self {
-        let aside = tempfile::tempdir().unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/faults.c");
-        let compiled = Command::new("cc")
-            .args(["-shared", "-fPIC", "-o"])
-            .arg(aside.path().join("faults.so"))
-            .arg(source)
-            .arg("-ldl")
-            .status()
-            .unwrap();
-        assert!(compiled.success());
-        Self { workspace: Workspace::new(), aside }
+        let bench = Bench::new();
+        let shim = bench.shim("faults");
+        Self { bench, shim }
     }
 
-    fn kept(&self) -> PathBuf {
-        self.aside.path().join("before")
-    }
-
-    /// Keeps the workspace as it is now.
-    fn keep(&self) {
-        let _ = fs::remove_dir_all(self.kept());
-        copy(&self.workspace.path(), &self.kept());
-    }
-
-    /// Puts the workspace back as it was kept, under the same path.
-    fn put_back(&self) {
-        let path = self.workspace.path();
-        fs::remove_dir_all(&path).unwrap();
-        copy(&self.kept(), &path);
-    }
-
+    /// Runs the command, with this fault if one is given, and counts its calls.
     fn call(&self, tried: &Tried<'_>, fault: Option<(u64, Errno, bool)>) -> (Answer, u64) {
         let count = self.aside.path().join("count");
-        let mut command = self.workspace.command(tried.words);
-        command
-            .env("LEGBOOK_TOKEN", TOKEN)
-            .env("LD_PRELOAD", self.aside.path().join("faults.so"))
-            .env("FAULT_DIR", self.workspace.path())
-            .env("FAULT_COUNT", &count)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let mut variables = vec![
+            ("LD_PRELOAD", self.shim.clone()),
+            ("FAULT_DIR", self.workspace.path()),
+            ("FAULT_COUNT", count.clone()),
+        ];
         if let Some((at, error, lasts)) = fault {
-            command.env("FAULT_AT", at.to_string()).env("FAULT_ERRNO", (error as i32).to_string());
+            variables.push(("FAULT_AT", at.to_string().into()));
+            variables.push(("FAULT_ERRNO", (error as i32).to_string().into()));
             if lasts {
-                command.env("FAULT_LASTS", "1");
+                variables.push(("FAULT_LASTS", "1".into()));
             }
         }
-        let mut child = command.spawn().unwrap();
-        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), tried.input.as_bytes());
-        let answer = Answer::of(child.wait_with_output().unwrap());
+        let answer = self.call_with(tried, &variables);
         (answer, fs::read_to_string(count).unwrap().parse().unwrap())
     }
 
@@ -191,68 +151,11 @@ impl Bench {
         let left = temporary(&self.workspace.path());
         assert!(answer.code == 0 || left.is_empty(), "{told}: {answer:?}\nleft {left:?}");
     }
-
-    /// The answers to `questions`; none without a store.
-    fn rows(&self, questions: &[&str]) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        if self.workspace.store().exists() {
-            let plain = Connection::open(self.workspace.store()).unwrap();
-            for sql in questions {
-                let mut statement = plain.prepare(sql).unwrap();
-                let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
-                found.extend(rows.map(Result::unwrap));
-            }
-        }
-        found
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
-}
-
-fn temporary(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
-        if name.contains(".tmp") {
-            found.push(path.clone());
-        }
-        if path.is_dir() {
-            found.extend(temporary(&path));
-        }
-    }
-    found
-}
-
-fn start(workspace: &Workspace, run_id: &str, pid: &str) {
-    let start = ["runs", "start", run_id, "--pid", pid, "--token", TOKEN];
-    workspace.legbook(start).expect(0);
-}
-
-/// A run that locks a folder of its own.
-fn start_in(workspace: &Workspace, folder: &str, run_id: &str, pid: &str) {
-    fs::create_dir(workspace.path().join(folder)).unwrap();
-    let start = ["runs", "start", run_id, "--pid", pid, "--workspace", folder];
-    workspace.legbook(start).expect(0);
-}
-
-fn own_pid() -> String {
-    std::process::id().to_string()
-}
-
-/// The status of the run, if run.json is its last snapshot, and a run that has ended holds no lock.
-fn status(workspace: &Workspace, run_id: &str) -> Option<String> {
-    let shown = workspace.legbook(["runs", "show", run_id, "--json"]).stdout;
-    let shown: serde_json::Value = serde_json::from_str(&shown).ok()?;
-    let status = shown["snapshot"]["status"].as_str()?.to_owned();
-    let held = shown["lock_state"] != "absent" && matches!(&*status, "ok" | "failed");
-    (shown["run_json_current"] == true && !held).then_some(status)
 }
 
 #[test]
 fn faults_while_a_run_is_begun_written_and_ended() {
-    let bench = Bench::new();
+    let bench = Failing::new();
     let pid = own_pid();
     let is =
         |word: &'static str| move |workspace: &Workspace| status(workspace, "r1").as_deref() == Some(word);
@@ -263,11 +166,11 @@ fn faults_while_a_run_is_begun_written_and_ended() {
     // The first one makes the store.
     tried(&begin, "", &is("started"));
     bench.put_back();
-    start(&bench.workspace, "r0", &Process::new().pid());
+    bench.start("r0", &Process::new().pid());
     bench.workspace.legbook(["runs", "recover", "r0"]).expect(0);
     tried(&begin, "", &is("started"));
     bench.put_back();
-    start(&bench.workspace, "r1", &pid);
+    bench.start("r1", &pid);
     tried(&["runs", "status", "r1", "planning"], "", &is("planning"));
     tried(&["runs", "write", "r1"], r#"{"status": "synthesizing"}"#, &is("synthesizing"));
     tried(&["runs", "finish", "r1"], "", &is("ok"));
@@ -275,8 +178,8 @@ fn faults_while_a_run_is_begun_written_and_ended() {
 
 #[test]
 fn faults_while_a_run_is_recovered_and_exported() {
-    let bench = Bench::new();
-    start(&bench.workspace, "r1", &Process::new().pid());
+    let bench = Failing::new();
+    bench.start("r1", &Process::new().pid());
     fs::write(bench.workspace.run_json("r1"), "{").unwrap();
     let failed = |workspace: &Workspace| status(workspace, "r1").as_deref() == Some("failed");
     let recover = Tried { words: &["runs", "recover", "r1"], input: "", codes: &[1, 2], done: &failed };
@@ -302,7 +205,7 @@ fn faults_while_a_run_is_recovered_and_exported() {
 
 /// All errors that `words` gives from the present state if the disk is full from some call on, each with what the same call
 /// gives on a well disk afterwards.
-fn errors(bench: &Bench, words: &[&str]) -> Vec<(String, Answer)> {
+fn errors(bench: &Failing, words: &[&str]) -> Vec<(String, Answer)> {
     bench.workspace.legbook(["db", "info"]).expect(0);
     bench.keep();
     let tried = Tried { words, input: "", codes: &[1], done: &|_| true };
@@ -321,9 +224,9 @@ fn errors(bench: &Bench, words: &[&str]) -> Vec<(String, Answer)> {
 
 #[test]
 fn a_finish_and_a_recovery_that_fail_halfway_say_what_was_done_and_go_on() {
-    let bench = Bench::new();
-    start(&bench.workspace, "r1", &own_pid());
-    start_in(&bench.workspace, "inner", "r2", &Process::new().pid());
+    let bench = Failing::new();
+    bench.start("r1", &own_pid());
+    bench.start_orphan_in("inner", "r2");
     fs::write(bench.workspace.run_json("r2"), "{").unwrap();
     for (words, says) in [
         (["runs", "finish", "r1"], "the run r1 has ended, but its lock was not released: "),
@@ -346,7 +249,7 @@ fn a_finish_and_a_recovery_that_fail_halfway_say_what_was_done_and_go_on() {
 
 #[test]
 fn faults_while_stages_are_saved_and_handed_over() {
-    let bench = Bench::new();
+    let bench = Failing::new();
     let loads = |workspace: &Workspace| workspace.legbook(["stage", "load", "fetch"]).stdout.contains("3");
     let tried = |words: &[&str], input: &str, done: &dyn Fn(&Workspace) -> bool| {
         bench.try_faults(&Tried { words, input, codes: &[1], done });
@@ -374,7 +277,7 @@ fn faults_while_stages_are_saved_and_handed_over() {
 /// knows what the -wal holds.
 #[test]
 fn a_wal_outlives_an_opening_that_fails() {
-    let bench = Bench::new();
+    let bench = Failing::new();
     bench.workspace.legbook(["stage", "begin"]).expect(0);
     let reader = Connection::open(bench.workspace.store()).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM stages;").unwrap();
@@ -402,7 +305,7 @@ fn a_wal_outlives_an_opening_that_fails() {
 
 #[test]
 fn faults_while_a_round_is_handed_off() {
-    let bench = Bench::new();
+    let bench = Failing::new();
     let awaits = |word: &'static str| {
         move |workspace: &Workspace| {
             workspace
@@ -427,8 +330,8 @@ fn faults_while_a_round_is_handed_off() {
 
 #[test]
 fn faults_while_a_store_is_read_checked_and_set() {
-    let bench = Bench::new();
-    start(&bench.workspace, "r1", &own_pid());
+    let bench = Failing::new();
+    bench.start("r1", &own_pid());
     let nothing = |_: &Workspace| true;
     let tried = |words: &[&str], codes: &[i32], done: &dyn Fn(&Workspace) -> bool| {
         bench.try_faults(&Tried { words, input: "", codes, done });

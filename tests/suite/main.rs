@@ -51,8 +51,8 @@ mod legs;
 mod lock;
 mod odd_values;
 mod owners;
+mod power_cuts;
 mod process;
-
 mod projection;
 mod receipt;
 mod recovery;
@@ -73,5 +73,6 @@ mod support;
 mod swallowed;
 mod sweep;
 mod tampered;
+mod trial;
 mod watch;
 mod write_path;
