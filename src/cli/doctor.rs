@@ -7,8 +7,9 @@ use clap::Args;
 use indicatif::ProgressBar;
 use legbook::clock::SystemClock;
 use legbook::doctor::{
-    self, Examined, Finding, Heads, Options, Outcome, Progress, Remedy, Report, RunVerdict, Verdict,
+    self, Examined, Finding, Heads, Options, Outcome, Progress, Remedy, Report, RunVerdict, Severity, Verdict,
 };
+use legbook::error::Error;
 use legbook::json::Value;
 use legbook::legacy;
 use legbook::process::SystemProcesses;
@@ -36,10 +37,10 @@ pub(crate) struct Arguments {
     /// Check every run, every checkpoint's digest and every index; the default is the newest 50 runs and all that are locked or have not ended
     #[arg(long)]
     full: bool,
-    /// Compare each journal with the last sequence and digest kept in FILE, and keep the new ones there
+    /// Compare each journal with the last sequence and digest kept in FILE, and keep the new ones there; fail if a known store is gone
     #[arg(long, value_name = "FILE", value_parser = values::path())]
     heads: Option<PathBuf>,
-    /// Keep the heads as they are now, also where a journal went backwards
+    /// Keep the current heads of the named stores, even if a journal went backwards or a store is gone
     #[arg(long, requires = "heads")]
     accept_heads: bool,
     /// Look at legacy run directories instead: a workspace (its .brigade/runs), a folder of them, or one
@@ -57,7 +58,12 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         ([], stores) => absolute(stores),
         (directories, _) => absolute(directories),
     };
-    let heads = arguments.heads.as_deref().map(|file| Heads::read(&context.cwd().join(file))).transpose()?;
+    // A heads file that cannot be read or written must not hide what was found: its error is told last.
+    let heads_file = arguments.heads.as_deref().map(|file| context.cwd().join(file));
+    let (heads, unread) = match heads_file.as_deref().map(Heads::read).transpose() {
+        Ok(heads) => (heads, None),
+        Err(error) => (None, Some(error)),
+    };
     let bar = Bar(progress_bar(context.render, "doctor"));
     let options = Options {
         full: arguments.full,
@@ -76,24 +82,27 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Exit, Fail
         paths.into_iter().map(examined).collect()
     };
     bar.0.finish_and_clear();
-    let outcome = doctor::worst(&stores);
-    // That the heads could not be kept must not hide what was found.
-    let (kept, exit) = match heads.map(|heads| keep(heads, &stores)).transpose() {
-        Ok(kept) => (kept, exit(outcome, arguments.warn_ok)),
-        Err(failure) => {
-            context.report(&failure);
-            (None, exit(outcome.max(Outcome::Unchecked), arguments.warn_ok))
-        }
+    let kept = match unread {
+        Some(error) => Some(Err(error)),
+        None => heads.map(|heads| keep(heads, &stores)),
     };
+    let outcome = match &kept {
+        Some(Err(_)) => doctor::worst(&stores).max(Outcome::Unchecked),
+        _ => doctor::worst(&stores),
+    };
+    let exit = exit(outcome, arguments.warn_ok);
     if context.render.json() {
-        answer(context.render, outcome, exit, &stores, kept.as_ref())?;
+        let heads = heads_file.as_deref().zip(kept.as_ref());
+        answer(context.render, outcome, exit, &stores, heads)?;
     } else {
         for store in stores {
             tell(context, store, arguments)?;
         }
-        if let Some(kept) = &kept {
-            context.render.note(&kept.says());
-        }
+    }
+    match kept {
+        Some(Err(source)) => context.report(&Failure::HeadsNotKept { source: Box::new(source) }),
+        Some(Ok(kept)) if !context.render.json() => context.render.note(&kept.says()),
+        _ => {}
     }
     Ok(exit)
 }
@@ -119,21 +128,21 @@ impl Kept {
     fn says(&self) -> String {
         let file = self.file.display();
         match (self.made, self.replaced) {
-            (true, true) => {
-                format!("heads: {file} was not there and has been made; there was nothing to compare with")
+            (true, _) => {
+                format!("heads: {file} did not exist and was created; there was nothing to compare with")
             }
-            (_, true) => format!("heads: {file} holds the heads of now"),
-            (_, false) => format!("heads: {file} is as it was, for something went backwards"),
+            (_, true) => format!("heads: {file} holds the current heads"),
+            (_, false) => {
+                format!("heads: {file} keeps the old heads of each store in which something went backwards")
+            }
         }
     }
 }
 
-fn keep(mut heads: Heads, stores: &[Examined]) -> Result<Kept, Failure> {
+fn keep(mut heads: Heads, stores: &[Examined]) -> Result<Kept, Error> {
     let replaced = !Heads::went_back(stores);
-    if replaced {
-        heads.take_over(stores);
-        heads.write()?;
-    }
+    heads.take_over(stores);
+    heads.write()?;
     Ok(Kept { file: heads.file().to_path_buf(), made: heads.is_new(), replaced })
 }
 
@@ -142,25 +151,27 @@ fn answer(
     outcome: Outcome,
     exit: Exit,
     stores: &[Examined],
-    kept: Option<&Kept>,
+    heads: Option<(&Path, &Result<Kept, Error>)>,
 ) -> Result<(), Failure> {
-    let kept = kept.map(|kept| {
+    let heads = heads.map(|(file, kept)| {
+        let is = |what: fn(&Kept) -> bool| kept.as_ref().is_ok_and(what).into();
         object([
-            ("file", kept.file.display().to_string().into()),
-            ("made", kept.made.into()),
-            ("replaced", kept.replaced.into()),
+            ("file", file.display().to_string().into()),
+            ("made", is(|kept| kept.made)),
+            ("replaced", is(|kept| kept.replaced)),
+            ("error", nullable(kept.as_ref().err().map(ToString::to_string))),
         ])
     });
     let object = object([
         ("outcome", outcome.word().into()),
         ("exit_code", i64::from(exit.code()).into()),
         ("stores", Value::Array(stores.iter().map(Examined::to_json).collect())),
-        ("heads", nullable(kept)),
+        ("heads", nullable(heads)),
     ]);
     render.answer(&object, "")
 }
 
-/// Tells people about one store: with `--quiet` nothing where it is well, else one line.
+/// Tells people about one store. With `--quiet` nothing if it is well; else its line and one line for each warning and failure.
 fn tell(context: &Context, store: Examined, arguments: &Arguments) -> Result<(), Failure> {
     let render = context.render;
     let outcome = store.outcome();
@@ -174,14 +185,22 @@ fn tell(context: &Context, store: Examined, arguments: &Arguments) -> Result<(),
     };
     let line = line(render, &store.path, outcome, &report);
     if render.quiet() {
-        return if exit(outcome, arguments.warn_ok) == Exit::DONE { Ok(()) } else { render.text(&line) };
+        if exit(outcome, arguments.warn_ok) == Exit::DONE {
+            return Ok(());
+        }
+        let findings = report.findings.iter().filter(|finding| finding.kind.severity() > Severity::Note);
+        let findings = findings.map(|finding| told_finding(render, finding));
+        let runs = report.runs.iter().filter(|run| run.reason.is_some()).map(|run| told_run(render, run));
+        return render.text(&(line + &findings.chain(runs).collect::<String>()));
     }
     let mut text = line;
     for finding in &report.findings {
         text.push_str(&told_finding(render, finding));
+        text.push_str(&told_remedy(&finding.remedy));
     }
     for run in report.runs.iter().filter(|run| run.reason.is_some()) {
         text.push_str(&told_run(render, run));
+        text.push_str(&run.remedy.as_ref().map(told_remedy).unwrap_or_default());
     }
     if let Some(why) = &report.not_judged {
         text.push_str(&format!("  the runs were not judged: {why}\n"));
@@ -215,25 +234,19 @@ fn told_finding(render: Render, finding: &Finding) -> String {
     let severity = finding.kind.severity();
     let word = render.paint(tone(severity.into()), severity.word());
     let run = finding.run_id.as_deref().map(|run_id| format!("run {}: ", printable(run_id)));
-    format!(
-        "  {word} {}: {}{}\n       {}\n",
-        finding.kind.word(),
-        run.unwrap_or_default(),
-        printable(&finding.what),
-        told_remedy(&finding.remedy)
-    )
+    let run = run.unwrap_or_default();
+    format!("  {word} {}: {run}{}\n", finding.kind.word(), printable(&finding.what))
 }
 
 fn told_run(render: Render, run: &RunVerdict) -> String {
     let tone = if run.verdict == Verdict::Fail { Tone::Bad } else { Tone::Doubtful };
     let word = render.paint(tone, run.verdict.word());
     let detail = if run.detail.is_empty() { String::new() } else { format!(" ({})", printable(&run.detail)) };
-    let remedy = run.remedy.as_ref().map(|remedy| format!("       {}\n", told_remedy(remedy)));
-    format!("  {word} run {}: {}{detail}\n{}", printable(&run.run_id), run.says, remedy.unwrap_or_default())
+    format!("  {word} run {}: {}{detail}\n", printable(&run.run_id), run.says)
 }
 
 fn told_remedy(remedy: &Remedy) -> String {
-    match remedy {
+    let text = match remedy {
         Remedy::Command(_) => format!("do: {}", printable(&remedy.text())),
         Remedy::Sql(_) => "do: run in sqlite3 the statements that --json has under remedy.sql".to_owned(),
         Remedy::Deletion(_) => {
@@ -241,7 +254,8 @@ fn told_remedy(remedy: &Remedy) -> String {
                 .to_owned()
         }
         Remedy::Advice(text) => printable(text).into_owned(),
-    }
+    };
+    format!("       {text}\n")
 }
 
 fn tone(outcome: Outcome) -> Tone {

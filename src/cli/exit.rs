@@ -121,6 +121,13 @@ pub(crate) enum Failure {
         #[source]
         source: Box<Error>,
     },
+    /// Doctor has told what it found, and could not read or write the heads file.
+    #[error("the heads were not kept: {source}")]
+    HeadsNotKept {
+        /// Why.
+        #[source]
+        source: Box<Error>,
+    },
     /// A run was not recovered. That its run.json can't be read refuses a recovery, as a fault in its journal does.
     #[error(transparent)]
     Unrecovered(Error),
@@ -234,6 +241,7 @@ fn is_own_failure(failure: &Failure) -> bool {
         Failure::Unexported { .. } => true,
         Failure::Artifact { source, .. }
         | Failure::Unrecorded { source, .. }
+        | Failure::HeadsNotKept { source }
         | Failure::Unchecked { source, .. } => is_the_machines(source),
         Failure::Leg { source, .. } => is_the_machines(source),
         Failure::NotBegun { source, .. } => is_the_machines(source),

@@ -137,6 +137,17 @@ pub(crate) fn is_wal(connection: &Connection, path: &Path, alone: bool) -> Resul
     Ok(header[18..] == [2, 2])
 }
 
+/// Whether the header of the file at `path` marks it as a store, whatever else is damaged. `alone`: see [`examine`].
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn is_marked(path: &Path, alone: bool) -> Result<bool> {
+    let mut header = Vec::new();
+    // SQLite's file format, 1.3: the application id.
+    read_bare(path, alone, |file| file.take(72).read_to_end(&mut header))?;
+    Ok(header.get(68..) == Some(&open::APPLICATION_ID.to_be_bytes()))
+}
+
 /// What tells one state of a file from another.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {

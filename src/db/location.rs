@@ -20,6 +20,12 @@ pub struct Location {
     pub exists: bool,
 }
 
+/// Whether a file at `path` can only be meant as a store: the place where a store is made by default.
+pub(crate) fn is_usual_place(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    path.file_name() == Some(FILE.as_ref()) && folder == Some(FOLDER.as_ref())
+}
+
 /// Finds the store for `cwd`: `.legbook/store.db` in the nearest folder upwards that has one, else where it would be
 /// made: at the git root, else in `cwd`.
 ///

@@ -16,7 +16,7 @@ pub(crate) mod functions;
 pub(crate) mod home;
 pub(crate) mod inspect;
 mod limits;
-mod location;
+pub(crate) mod location;
 mod migrate;
 mod open;
 pub(crate) mod schema;

@@ -34,14 +34,15 @@ pub(super) fn file(connection: &Connection, store: &Path, full: bool) -> Result<
 pub(super) fn damaged(store: &Path, said: &str) -> Finding {
     // The first line names the table or page; what follows may go on for long.
     let said = said.lines().find(|line| !line.starts_with("***")).unwrap_or("malformed");
-    Finding::new(
-        Kind::FileDamaged,
-        format!("SQLite finds the file damaged: {said}"),
-        Remedy::advice(format!(
-            "keep copies of {0} and its -wal, then put back the last copy that was whole; without one, rebuild the store with .dump (docs/OPERATIONS.md, Rebuild a store)",
-            store.display()
-        )),
-    )
+    Finding::new(Kind::FileDamaged, format!("SQLite finds the file damaged: {said}"), damage_remedy(store))
+}
+
+/// What to do about a file that SQLite cannot read, here alone.
+fn damage_remedy(store: &Path) -> Remedy {
+    Remedy::advice(format!(
+        "keep copies of {0} and its -wal, then put back the last copy that was whole; without one, rebuild the store with .dump (docs/OPERATIONS.md, Rebuild a store)",
+        store.display()
+    ))
 }
 
 /// What the file is set to that a shell can change and that legbook relies on.

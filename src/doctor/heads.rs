@@ -3,10 +3,14 @@
 //! A chain shows that a journal agrees with itself, not that it is the one of yesterday: a cut tail is a valid chain, and
 //! who rewrites the whole file chains it anew. A file of heads in another place tells (contract recovery.md, Heads).
 //!
+//! A store that the file knows and that is gone is a failure, whether it was named or not: a pattern of the shell names only
+//! the files that exist. A store in which something went backwards keeps its old heads until somebody accepts the new ones;
+//! the heads of the other stores move on.
+//!
 //! The file is JSON, 0600, and replaced atomically: a crash leaves the old one or the new one. A file that somebody changed
 //! since it was read is not replaced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::checks::collect;
 use super::finding::{Finding, Kind, Remedy};
-use super::report::Examined;
+use super::report::{Examined, Report};
 use crate::digest::Digest;
 use crate::error::{DoctorError, Error, Result};
 use crate::json::{self, Object, Text, Value, object};
@@ -80,17 +84,21 @@ impl Heads {
 
     /// Whether something went backwards in one of `stores`.
     pub fn went_back(stores: &[Examined]) -> bool {
-        let findings =
-            stores.iter().filter_map(|store| store.result.as_ref().ok()).flat_map(|report| &report.findings);
-        findings
-            .into_iter()
-            .any(|finding| matches!(finding.kind, Kind::HeadBehind | Kind::HeadDiffers | Kind::HeadGone))
+        stores.iter().filter_map(|store| store.result.as_ref().ok()).any(has_gone_back)
     }
 
-    /// Takes over the heads of every store that could be checked; the others keep theirs.
+    /// Takes over the heads of every store that could be checked and in which nothing went backwards; the others keep theirs.
+    /// A store whose loss was accepted is forgotten.
     pub fn take_over(&mut self, stores: &[Examined]) {
         for store in stores {
             let Ok(report) = &store.result else { continue };
+            if has_gone_back(report) {
+                continue;
+            }
+            if report.is_gone {
+                let path = real(&store.path);
+                self.stores.retain(|_, kept| kept.path != path);
+            }
             let (Some(store_id), Some(current)) = (&report.store_id, &report.heads) else { continue };
             let path = real(&store.path);
             // Another store in this one's place was either refused before or accepted.
@@ -103,6 +111,47 @@ impl Heads {
             });
             let runs = runs.collect();
             self.stores.insert(store_id.clone(), StoreHeads { path, runs });
+        }
+    }
+
+    /// Whether a store was at `path`.
+    pub(super) fn knows(&self, path: &Path) -> bool {
+        let here = real(path);
+        self.stores.values().any(|kept| kept.path == here)
+    }
+
+    /// Adds to `stores`, the answer for stores that were named, what is to be said of known stores that are gone. `accept`
+    /// says that the named ones may be gone.
+    pub(super) fn add_gone(&self, stores: &mut Vec<Examined>, accept: bool) {
+        let seen: BTreeSet<String> =
+            stores.iter().filter_map(|store| store.result.as_ref().ok()?.store_id.clone()).collect();
+        for (id, kept) in self.stores.iter().filter(|(id, _)| !seen.contains(*id)) {
+            let path = Path::new(&kept.path);
+            let result = match fs::symlink_metadata(path) {
+                Ok(_) => continue,
+                Err(error) if is_absent(&error) => Ok(()),
+                Err(error) => Err(Error::io("look at", path)(error)),
+            };
+            let named = stores.iter_mut().find(|store| real(&store.path) == kept.path);
+            let result = result.map(|()| self.gone(id, kept, accept && named.is_some()));
+            match named {
+                Some(named) => named.result = result,
+                None => stores.push(Examined { path: path.to_path_buf(), result }),
+            }
+        }
+    }
+
+    /// The report on a store that is gone.
+    fn gone(&self, id: &str, kept: &StoreHeads, accepted: bool) -> Report {
+        let path = Path::new(&kept.path);
+        let what = format!("the store is gone; the heads file has seen {} journals in it", kept.runs.len());
+        let finding = Finding::new(Kind::HeadGone, what, self.accept(path));
+        Report {
+            store_id: Some(id.to_owned()),
+            findings: if accepted { Vec::new() } else { vec![finding] },
+            not_judged: Some("the store is gone".to_owned()),
+            is_gone: true,
+            ..Report::default()
         }
     }
 
@@ -218,8 +267,21 @@ fn removed(connection: &Connection, run_id: &str, seen: &Head) -> Result<bool> {
     }))
 }
 
+/// Whether a head of the store is not where it was seen.
+fn has_gone_back(report: &Report) -> bool {
+    let is_of_heads = |kind| matches!(kind, Kind::HeadBehind | Kind::HeadDiffers | Kind::HeadGone);
+    report.findings.iter().any(|finding| is_of_heads(finding.kind))
+}
+
+/// Whether an error says that nothing is at a path.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// `path` without links, also where the file itself is gone.
 fn real(path: &Path) -> String {
-    let real: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let in_folder = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    let real = fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_path_buf());
     real.to_string_lossy().into_owned()
 }
 

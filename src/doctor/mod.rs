@@ -35,7 +35,7 @@ use schema::Expected;
 
 use crate::clock::Clock;
 use crate::db::home::{self, Place};
-use crate::db::inspect;
+use crate::db::{inspect, location};
 use crate::error::{Error, Result, StoreError};
 use crate::lock::Judge;
 use crate::process::ProcessTable;
@@ -95,7 +95,8 @@ impl Progress for NoProgress {
     fn step(&self) {}
 }
 
-/// Looks at the stores at `paths`, several at once, and answers in their order.
+/// Looks at the stores at `paths`, several at once, and answers in their order. With heads, the stores that they know and that
+/// are gone follow.
 pub fn examine_all(paths: &[PathBuf], options: Options<'_>) -> Vec<Examined> {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get()).min(SIDE_BY_SIDE);
     let waiting = Mutex::new(paths.iter().enumerate());
@@ -113,7 +114,11 @@ pub fn examine_all(paths: &[PathBuf], options: Options<'_>) -> Vec<Examined> {
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, examined)| examined).collect()
+    let mut stores = done.into_iter().map(|(_, examined)| examined).collect();
+    if let Some(heads) = options.heads {
+        heads.add_gone(&mut stores, options.accept_heads);
+    }
+    stores
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -123,19 +128,34 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// Looks at the store at `path`.
 ///
 /// # Errors
-/// What keeps doctor from checking: [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::NotADatabase`],
-/// [`StoreError::ForeignDatabase`], [`StoreError::Unmarked`], [`StoreError::NewerSchema`],
+/// What keeps doctor from checking: [`StoreError::Absent`], [`StoreError::Unsafe`], [`StoreError::NotADatabase`] and
+/// [`StoreError::ForeignDatabase`] of a file that never was a store, [`StoreError::Unmarked`], [`StoreError::NewerSchema`],
 /// [`StoreError::DevelopmentSchema`], [`StoreError::Busy`], [`StoreError::Unsettled`],
 /// [`Error::Io`].
 pub fn examine(path: &Path, options: Options<'_>) -> Result<Report> {
     match inspect::examine(path, options.alone, |connection| ask_in_peace(connection, path, options)) {
-        Err(Error::Store(error @ (StoreError::Corrupt(_) | StoreError::Truncated { .. }))) => {
+        Err(Error::Store(error)) if is_damaged_header(&error, path, options)? => {
             let mut findings = files::look(path)?;
             findings.push(checks::damaged(path, &error.to_string()));
             let not_judged = Some("SQLite cannot open the file".to_owned());
             Ok(Report { findings, not_judged, full: options.full, ..Report::default() })
         }
         answer => answer,
+    }
+}
+
+/// Whether a store could not be opened because its first bytes are damaged. A file that is no database, or another program's,
+/// is a damaged store if it is marked as one, is in a store's own place, or is known to the heads. Else somebody named a
+/// wrong file.
+fn is_damaged_header(error: &StoreError, path: &Path, options: Options<'_>) -> Result<bool> {
+    match error {
+        StoreError::Corrupt(_) | StoreError::Truncated { .. } => Ok(true),
+        StoreError::NotADatabase { .. } | StoreError::ForeignDatabase { .. } => {
+            let in_place = location::is_usual_place(path);
+            let known = options.heads.is_some_and(|heads| heads.knows(path));
+            Ok(in_place || known || inspect::is_marked(path, options.alone)?)
+        }
+        _ => Ok(false),
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Report {
     pub skipped: u64,
     /// Whether all was asked for.
     pub full: bool,
+    /// Whether the store is gone, and only the heads file knows it.
+    pub(super) is_gone: bool,
     /// The heads of the store's journals, where they were asked for.
     pub(super) heads: Option<BTreeMap<String, Head>>,
 }
@@ -90,8 +92,7 @@ impl Report {
         skipped: u64,
         full: bool,
     ) -> Self {
-        let (store_id, not_judged, heads) = (None, None, None);
-        Self { store_id, schema_version: 0, findings, runs, not_judged, skipped, full, heads }
+        Self { findings, runs, skipped, full, ..Self::default() }
     }
 
     /// How many runs came to which verdict; the skipped ones are omitted.
@@ -159,7 +160,7 @@ impl Examined {
         let number = |count: u64| Value::from(i64::try_from(count).unwrap_or(i64::MAX));
         let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
         let counts = report.map(Report::counts);
-        // A legacy directory has none.
+        // A legacy directory has none, nor has a store that is gone.
         let version = report.filter(|report| report.schema_version > 0);
         Value::Object(object([
             ("store", Value::from(self.path.to_string_lossy().as_ref())),

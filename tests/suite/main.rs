@@ -38,6 +38,7 @@ mod handoff_example;
 mod handoff_guidance;
 mod handoff_legs;
 mod handoff_text;
+mod heads;
 mod hostile;
 mod json;
 mod legacy;

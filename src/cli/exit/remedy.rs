@@ -65,9 +65,9 @@ pub(crate) fn remedy(failure: &Failure, program: &str) -> String {
         {
             "check the path: nothing is there".into()
         }
-        Failure::Artifact { source, .. } | Failure::Unchecked { source, .. } => {
-            library_remedy(source, program)
-        }
+        Failure::Artifact { source, .. }
+        | Failure::HeadsNotKept { source }
+        | Failure::Unchecked { source, .. } => library_remedy(source, program),
         Failure::Leg { source: Error::Handoff(error), call } => handoff::remedy(error, call),
         Failure::Leg { source: Error::Store(StoreError::Absent { .. }), call } => {
             format!("begin a round, which makes it: {}", call.command("nominate"))
